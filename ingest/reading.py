@@ -1,0 +1,255 @@
+"""Reading files as they come: plain, gzip or zstd; BOMs, CRLF, blank lines, half lines, NaN literals, huge lines.
+
+Shared by all sources. Nothing here knows a format.
+"""
+
+import gzip
+import io
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import orjson
+import zstandard
+
+from ingest.errors import UnreadableError
+
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""A longer line is a reject: it is no record but an accident."""
+PEEK_BYTES = 1024 * 1024
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, decompressing gzip and zstd by their magic numbers, not by extension."""
+    raw = path.open("rb")
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic[:2] == b"\x1f\x8b":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if magic == b"\x28\xb5\x2f\xfd":
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
+        return cast(BinaryIO, io.BufferedReader(cast(Any, reader), 1024 * 1024))
+    return raw
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the file is gzip or zstd (and so cannot be split by byte ranges)."""
+    with path.open("rb") as raw:
+        magic = raw.read(4)
+    return magic[:2] == b"\x1f\x8b" or magic == b"\x28\xb5\x2f\xfd"
+
+
+def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes | None]]:
+    """Non-blank lines whose first byte lies in [start, end), as (byte offset, line without BOM and line end).
+
+    Offsets count decompressed bytes. A line cut in two by `start` belongs to the part before. A line longer than
+    `MAX_LINE_BYTES` is skipped and comes as None.
+
+    Raises:
+        UnreadableError: The file cannot be read, or is damaged (what came before has been yielded).
+    """
+    try:
+        with open_binary(path) as file:
+            offset = start
+            if start:
+                file.seek(start - 1)
+                offset = start - 1 + len(file.readline())
+            while end is None or offset < end:
+                line = file.readline(MAX_LINE_BYTES)
+                if not line:
+                    return
+                here, offset = offset, offset + len(line)
+                if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                    offset += _skip_line(file)
+                    yield here, None
+                    continue
+                if here == 0:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                line = line.strip(b" \t\r\n")
+                if line:
+                    yield here, line
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise UnreadableError(f"{path}: damaged or unreadable ({error}); what came before it was kept") from error
+
+
+def _skip_line(file: BinaryIO) -> int:
+    skipped = 0
+    while piece := file.readline(MAX_LINE_BYTES):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, decompressed, without a BOM.
+
+    Raises:
+        UnreadableError: It cannot be read or decompressed.
+    """
+    try:
+        with open_binary(path) as file:
+            return file.read().removeprefix(b"\xef\xbb\xbf")
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})") from error
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Parse JSON; NaN and Infinity literals, which Python writes and the standard forbids, are accepted.
+
+    Raises:
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply (turned into a ValueError).
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        try:
+            text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        except ValueError:
+            raise ValueError(f"not JSON: {error}") from None
+
+
+def dump_json(value: Any) -> str | None:
+    """Compact JSON with sorted keys for a `json` column; None stays None, what JSON lacks becomes text."""
+    if value is None:
+        return None
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError):
+        return json.dumps(value, default=str, sort_keys=False, skipkeys=True)
+
+
+def number(value: Any) -> float | None:
+    """A finite float, or None: NULL, NaN, infinite, text and booleans-as-text are not numbers (True is 1.0)."""
+    if isinstance(value, bool | int | float):
+        try:
+            as_float = float(value)
+        except OverflowError:
+            return None
+        return as_float if math.isfinite(as_float) else None
+    return None
+
+
+def whole(value: Any) -> int | None:
+    """An integer that fits 64 bits, or None. `3.0` and `"3"` are 3; True is not a count."""
+    if isinstance(value, str) and value.strip().lstrip("-").isdigit() and len(value) < 20:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value) if abs(value) < 2**63 else None
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    return None
+
+
+def text(value: Any) -> str | None:
+    """Text as it is, anything else as JSON, None as None. Lone surrogates are replaced, so that it can be stored."""
+    if value is None:
+        return None
+    result = value if isinstance(value, str) else dump_json(value) or ""
+    return result if result.isascii() else result.encode("utf-8", "replace").decode()
+
+
+def timestamp(value: Any) -> datetime | None:
+    """A UTC time from epoch seconds, milliseconds, micro- or nanoseconds, or ISO 8601 text; naive counts as UTC."""
+    try:
+        if isinstance(value, bool):
+            return None
+        if isinstance(value, int | float):
+            seconds = float(value)
+            while abs(seconds) > 1e11:
+                seconds /= 1000.0
+            return datetime.fromtimestamp(seconds, UTC) if math.isfinite(seconds) and seconds > 0 else None
+        if isinstance(value, str) and value:
+            if value.replace(".", "", 1).isdigit():
+                return timestamp(float(value))
+            parsed = datetime.fromisoformat(value)
+            return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """Seconds from start to end; None where either is missing or the clock ran backwards."""
+    if start is None or end is None:
+        return None
+    seconds = (end - start).total_seconds()
+    return seconds if seconds >= 0 else None
+
+
+class Peek:
+    """A look at a file or folder, shared by all sources that ask whether it is theirs. Never raises."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return self.path.is_dir()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of a folder's entries (empty for a file)."""
+        try:
+            return frozenset(entry.name for entry in self.path.iterdir()) if self.is_dir else frozenset()
+        except OSError:
+            return frozenset()
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first mebibyte, decompressed, without BOM (empty for a folder or an unreadable file)."""
+        if self.is_dir:
+            return b""
+        try:
+            with open_binary(self.path) as file:
+                return file.read(PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+        except (OSError, EOFError, zlib.error, zstandard.ZstdError):
+            return b""
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether `head` is the whole file."""
+        return len(self.head) < PEEK_BYTES // 2
+
+    @cached_property
+    def first(self) -> Any:
+        """The first JSON value: of the first line, else of the whole file (None where neither parses).
+
+        Of a list (one document), the list itself; callers look at its first element.
+        """
+        line = self.head.split(b"\n", 1)[0].strip()
+        for data in (line, self.head):
+            if data[:1] in (b"{", b"["):
+                try:
+                    return parse_json(data)
+                except ValueError:
+                    continue
+        if self.head[:1] in (b"{", b"[") and not self.is_dir:
+            try:
+                return parse_json(read_bytes(self.path)) if self.path.stat().st_size < 512 * 1024 * 1024 else None
+            except (ValueError, OSError, UnreadableError):
+                return None
+        return None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of the first JSON object (of the first element where the file is one list)."""
+        value = self.first
+        if isinstance(value, list) and value:
+            value = value[0]
+        return frozenset(value) if isinstance(value, dict) else frozenset()
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        """Whether it starts like a Parquet file."""
+        return self.head[:4] == b"PAR1"
