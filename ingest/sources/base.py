@@ -21,7 +21,7 @@ class Rollout:
 
     `values` are columns of `rollouts`; leave out `run_id`, `source_id`, `rollout_id`, `attempt` and the trajectory
     facts (the runner fills them). Give `native_id` only where the format makes it unique within the run,
-    `native_attempt` where the source numbers attempts, `position` always (byte offset, line or index) and `raw_ref` always.
+    `native_attempt` where the source numbers attempts; `position` (byte offset, line or index) and `raw_ref` always.
     `messages`, `tool_calls` and `scores` are rows of the tables of those names, in order, without ids;
     `messages = None` says that the source keeps no messages, so that counts become NULL and not 0.
     `sample` are columns of `samples` (its `sample_id` is taken from `values`).
