@@ -421,6 +421,7 @@ PARTS = Table(
     (
         _RUN,
         _SOURCE,
+        Column("source_format", "string", "source module that read it and joins it", NEVER),
         Column("rollout_key", "string", "id by which fragments are joined", NEVER),
         Column("position", "int", "order within the source", NEVER),
         Column("time", "time", "when it happened"),

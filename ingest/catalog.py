@@ -1,0 +1,166 @@
+"""Turns table versions into views: the published catalog, pinned snapshots, stores that were moved.
+
+The writer publishes with it; the reader uses it where the published file cannot be trusted (another snapshot is asked
+for, or the folder stands elsewhere now). It changes nothing in the lake.
+"""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from ingest.errors import SnapshotError
+from ingest.schema import SCHEMA_VERSION, TABLES, Table
+
+CATALOG_FILE = "observatory.duckdb"
+SNAPSHOTS = "snapshots"
+
+_DUCKDB_TYPES = {
+    "string": "VARCHAR",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "time": "TIMESTAMP WITH TIME ZONE",
+    "json": "VARCHAR",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One published state of the store: the version of every table at one moment."""
+
+    snapshot_id: int
+    created_at: datetime
+    versions: dict[str, int]
+
+
+def lake_path(root: Path, table: str) -> Path:
+    """Folder of a Delta table."""
+    return root / "lake" / table
+
+
+def literal(value: str) -> str:
+    """A SQL string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def build(root: Path, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection, known: dict[str, str]) -> None:
+    """Create a view per table over the files of a snapshot, and the tables `snapshot` and `snapshot_files`.
+
+    `known` maps file names to the columns they hold (from an earlier catalog): only new files are opened.
+
+    Raises:
+        SnapshotError: A file of the snapshot is gone (vacuumed).
+    """
+    columns_of: dict[str, str] = {}
+    for table in TABLES:
+        files = _files(root, table.name, snapshot.versions.get(table.name))
+        groups: dict[str, list[str]] = {}
+        for file in files:
+            relative = os.path.relpath(file, root)
+            columns = known.get(relative) or _columns(file)
+            columns_of[relative] = columns
+            groups.setdefault(columns, []).append(file)
+        selects = [_select(table, names, set(columns.split(","))) for columns, names in groups.items()]
+        body = " UNION ALL BY NAME ".join([*selects, _empty(table)])
+        connection.execute(f"CREATE VIEW {table.name}_stored AS {body}")
+        connection.execute(f"CREATE VIEW {table.name} AS {_COLLAPSED.get(table.name, f'FROM {table.name}_stored')}")
+    connection.execute(
+        "CREATE TABLE snapshot AS SELECT $id::BIGINT AS snapshot_id, $at::TIMESTAMPTZ AS created_at, $root AS root, "
+        "$schema::INTEGER AS schema_version",
+        {"id": snapshot.snapshot_id, "at": snapshot.created_at, "root": str(root), "schema": SCHEMA_VERSION},
+    )
+    connection.execute("CREATE TABLE snapshot_files (file VARCHAR, columns VARCHAR)")
+    if columns_of:
+        connection.execute(
+            "INSERT INTO snapshot_files SELECT unnest($files), unnest($columns)",
+            {"files": list(columns_of), "columns": list(columns_of.values())},
+        )
+
+
+def publish(root: Path, snapshot: Snapshot) -> None:
+    """Build the catalog of a snapshot aside and put it in the place of the old one in one step."""
+    target = root / CATALOG_FILE
+    aside = root / f".{CATALOG_FILE}.{os.getpid()}"
+    aside.unlink(missing_ok=True)
+    known = known_columns(target)
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {literal(str(aside))} AS catalog (STORAGE_VERSION 'v1.0.0')")
+            connection.execute("USE catalog")
+            build(root, snapshot, connection, known)
+            connection.execute("USE memory; DETACH catalog")
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def known_columns(catalog: Path) -> dict[str, str]:
+    """Columns by file, as an earlier catalog knows them; empty where there is none or it cannot be read."""
+    if not catalog.exists():
+        return {}
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {literal(str(catalog))} AS catalog (READ_ONLY)")
+            rows = connection.sql("SELECT file, columns FROM catalog.snapshot_files").fetchall()
+        return {str(file): str(columns) for file, columns in rows}
+    except duckdb.Error:
+        return {}
+
+
+def _files(root: Path, table: str, version: int | None) -> list[str]:
+    if version is None:
+        return []
+    path = lake_path(root, table)
+    try:
+        return sorted(DeltaTable(str(path), version=version).file_uris())
+    except Exception as error:
+        raise SnapshotError(
+            f"the snapshot's version {version} of {table} is no longer in the store ({error}); open the latest instead"
+        ) from error
+
+
+def _columns(file: str) -> str:
+    try:
+        return ",".join(sorted(pq.read_schema(file).names))
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"{file} is missing or damaged ({error}); run `observatory doctor`") from error
+
+
+def _select(table: Table, files: list[str], present: set[str]) -> str:
+    names = ", ".join(name for name in table.names if name == "run_id" or name in present)
+    listed = ", ".join(literal(file) for file in files)
+    options = "hive_partitioning = true, hive_types = {'run_id': 'VARCHAR'}"
+    return f"SELECT {names} FROM read_parquet([{listed}], {options})"  # noqa: S608 - names are ours, paths are quoted
+
+
+def _empty(table: Table) -> str:
+    columns = ", ".join(f"CAST(NULL AS {_DUCKDB_TYPES[each.type]}) AS {each.name}" for each in table.columns)
+    return f"SELECT {columns} WHERE false"
+
+
+def _first(column: str) -> str:
+    return f"first({column} ORDER BY precedence, source_id) FILTER (WHERE {column} IS NOT NULL) AS {column}"
+
+
+def _collapsed_runs() -> str:
+    names = [column.name for column in TABLES[0].columns if column.name not in ("run_id", "precedence")]
+    collapsed = ", ".join(_first(name) for name in names)
+    return f"SELECT run_id, {collapsed} FROM runs_stored GROUP BY run_id"  # noqa: S608 - column names of the schema
+
+
+_COLLAPSED = {
+    "runs": _collapsed_runs(),
+    "metrics": (
+        "FROM metrics_stored QUALIFY row_number() OVER "
+        "(PARTITION BY run_id, step, split, name, labels ORDER BY value IS NULL, source_id, position DESC) = 1"
+    ),
+    "checkpoints": "FROM checkpoints_stored QUALIFY row_number() OVER (PARTITION BY run_id, step ORDER BY source_id) = 1",
+    "samples": "FROM samples_stored QUALIFY row_number() OVER (PARTITION BY run_id, sample_id ORDER BY source_id) = 1",
+}
+"""Views that collapse what several sources say of one thing. `runs`: the lowest precedence that says something wins,
+column by column. `metrics`: of one source's rows of a step the last, of several sources the first that has a value."""

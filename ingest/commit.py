@@ -1,0 +1,192 @@
+"""Commits a batch of staged sources: joins fragments, finishes what crosses sources, writes every table, publishes."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from ingest.finish import Finish, rows, scan, staged, summaries
+from ingest.reading import parse_json
+from ingest.schema import INGESTS, PARTS, RUNS, TABLES
+from ingest.sources import source as source_named
+from ingest.sources.base import Fragment, Source
+from ingest.staging import Overrides, PartStager, Stager, Tally
+from ingest.store import Store
+
+JOINED = "joined:"
+"""Prefix of the source_id of rollouts that were joined from fragments of several sources."""
+
+
+@dataclass(slots=True)
+class ReadSource:
+    """A source that was read (or is about to be): its identity, and what each of its parts brought."""
+
+    source: Source
+    path: Path
+    source_id: str
+    fingerprint: str
+    content_hash: str
+    size: int
+    earlier_runs: tuple[str, ...] = ()
+    tallies: list[Tally] = field(default_factory=list)
+
+    @property
+    def run_names(self) -> dict[str, str]:
+        """Names of the runs it spoke of, by run id."""
+        return {run_id: name for tally in self.tallies for run_id, name in tally.run_names.items()}
+
+
+@dataclass(slots=True)
+class Batch:
+    """Staged folders and the sources whose rows they hold, each of them complete."""
+
+    folders: list[Path]
+    sources: dict[str, ReadSource]
+    staging: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger says of one source."""
+
+    source_id: str
+    path: str
+    fingerprint: str
+    content_hash: str
+    run_ids: tuple[str, ...]
+
+
+def ledger(store: Store) -> dict[str, Entry]:
+    """The ingest ledger by source id."""
+    files = store.all_files("ingests")
+    if not files:
+        return {}
+    found = duckdb.sql(
+        "SELECT source_id, any_value(path), any_value(fingerprint), any_value(content_hash), list(DISTINCT run_id) "
+        f"FROM {scan(files)} GROUP BY source_id"
+    ).fetchall()
+    return {row[0]: Entry(row[0], row[1], row[2], row[3], tuple(sorted(row[4]))) for row in found}
+
+
+def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
+    """Write a batch in one snapshot. Returns notes for the reader of the ingest.
+
+    Raises:
+        StoreError: It could not be written; the store is as it was before.
+    """
+    notes: list[str] = []
+    source_ids = list(batch.sources)
+    with store.transaction():
+        run_ids = sorted({run for each in batch.sources.values() for run in (*each.run_names, *each.earlier_runs)})
+        folders = list(batch.folders)
+        joined = _join(store, batch, run_ids)
+        if joined is not None:
+            folders.append(joined)
+            source_ids += [JOINED + run_id for run_id in run_ids]
+        _stage_ledger(batch, started, batch.staging / "ledger")
+        folders.append(batch.staging / "ledger")
+        finish = Finish(folders, store.files("rollouts", run_ids), source_ids)
+        if renamed := finish.resolve_collisions():
+            notes.append(
+                f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "
+                "under ids of their own."
+            )
+        also = finish.number_attempts()
+        for each in TABLES:
+            if each.name == "rollouts":
+                store.replace(each.name, finish.rollouts(also), run_ids, [*source_ids, *also])
+            elif each.name not in ("run_summaries", "annotations"):
+                store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
+        store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
+    return notes
+
+
+def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:
+    """The batch's rows of `ingests`, and a row of `runs` for every run a source spoke of."""
+    folder.mkdir(exist_ok=True)
+    stager = Stager(folder)
+    described = _described(batch.folders)
+    for each in batch.sources.values():
+        counts: Counter[tuple[str, str]] = sum((tally.rows for tally in each.tallies), Counter())
+        notes = list(dict.fromkeys(note for tally in each.tallies for note in tally.notes))
+        for run_id, name in each.run_names.items():
+            by_table = {table: count for (run, table), count in counts.items() if run == run_id}
+            stager.add(
+                INGESTS.name,
+                {
+                    "run_id": run_id,
+                    "source_id": each.source_id,
+                    "source_format": each.source.NAME,
+                    "path": str(each.path),
+                    "fingerprint": each.fingerprint,
+                    "content_hash": each.content_hash,
+                    "num_bytes": each.size,
+                    "num_rollouts": by_table.get("rollouts", 0),
+                    "num_rejects": by_table.get("rejects", 0),
+                    "num_rows": json.dumps(by_table, sort_keys=True),
+                    "notes": json.dumps(notes),
+                    "fills": json.dumps(sorted(each.source.FILLS)),
+                    "reader_version": "1",
+                    "started_at": started,
+                    "ended_at": datetime.now(UTC),
+                },
+            )
+            if (run_id, each.source_id) not in described:
+                row = {"run_id": run_id, "source_id": each.source_id, "name": name, "precedence": 100}
+                stager.add(RUNS.name, {**row, "source_format": each.source.NAME})
+    stager.close()
+
+
+def _described(folders: Sequence[Path]) -> set[tuple[str, str]]:
+    dataset = staged(folders, "runs")
+    if dataset is None:
+        return set()
+    found = dataset.to_table(columns=["run_id", "source_id"])
+    return set(zip(found["run_id"].to_pylist(), found["source_id"].to_pylist(), strict=True))
+
+
+def _join(store: Store, batch: Batch, run_ids: Sequence[str]) -> Path | None:
+    """Build the rollouts that several sources' fragments make up together; None where the runs have no fragments."""
+    fresh = staged(batch.folders, "parts")
+    kept = store.files("parts", run_ids)
+    if fresh is None and not kept:
+        return None
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.register("fresh", fresh if fresh is not None else PARTS.arrow.empty_table())
+    connection.execute(
+        "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(batch.sources)}
+    )
+    old = f"UNION ALL BY NAME FROM {scan(kept)} WHERE source_id NOT IN (FROM replaced)" if kept else ""
+    ordered = connection.sql(
+        f"FROM fresh {old} ORDER BY run_id, source_format, rollout_key, time NULLS LAST, source_id, position"
+    )
+    folder = batch.staging / "joined"
+    folder.mkdir(exist_ok=True)
+    stager = Stager(folder)
+    for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(10_000)):
+        part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
+        for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]
+            part.add(record)
+    stager.close()
+    return folder
+
+
+def _grouped(reader: pa.RecordBatchReader) -> Iterator[tuple[tuple[str, str, str], list[Fragment]]]:
+    current: tuple[str, str, str] | None = None
+    fragments: list[Fragment] = []
+    for batch in reader:
+        for row in batch.to_pylist():
+            key = (row["run_id"], row["source_format"], row["rollout_key"])
+            if key != current and current is not None:
+                yield current, fragments
+                fragments = []
+            current = key
+            fragments.append(Fragment(row["rollout_key"], parse_json(row["payload"]), row["position"], row["time"]))
+    if current is not None:
+        yield current, fragments

@@ -1,0 +1,139 @@
+"""Finds the sources under paths, globs and folders: who recognises what, and what nobody does."""
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.reading import Peek
+from ingest.sources import SOURCES
+from ingest.sources.base import Source
+
+IGNORED_FOLDERS = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".mypy_cache", "_delta_log"})
+_STORE_FILES = frozenset({"lake", "observatory.duckdb"})
+_GLOB = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A source that will be read: which module, where, and under which identity."""
+
+    source: Source
+    path: Path
+    source_id: str
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What was found under the given paths, and what nothing recognised (inside folders: no error)."""
+
+    found: list[Found]
+    skipped: list[Path]
+    errors: list[str]
+    """What is wrong with paths that were named themselves."""
+
+
+def discover(paths: Sequence[str | Path], forced: Source | None = None) -> Discovery:
+    """Look at files, folders and globs.
+
+    `forced` reads every named file with one source (folders are still walked). A path that does not exist, or a named
+    file that nothing recognises, is an error; an unknown file inside a folder is only skipped.
+    """
+    result = Discovery([], [], [])
+    seen: set[str] = set()
+    for given in paths:
+        expanded = _expanded(str(given))
+        if not expanded:
+            result.errors.append(f"{given}: there is no such file or folder")
+        for path in expanded:
+            if forced is None and path.is_file() and recognise(path) is None:
+                result.errors.append(unrecognised_message(path))
+                continue
+            for each in _walk(path.resolve(), forced, result.skipped, frozenset()):
+                if each.source_id not in seen:
+                    seen.add(each.source_id)
+                    result.found.append(each)
+    return result
+
+
+def recognise(path: Path) -> Source | None:
+    """The first source that recognises the file or folder."""
+    peek = Peek(path)
+    return next((source for source in SOURCES if source.matches(peek)), None)
+
+
+def source_uri(path: Path) -> str:
+    """Canonical URI of a file or folder: the identity under which it is read again and replaced."""
+    return path.resolve().as_uri()
+
+
+def _expanded(given: str) -> list[Path]:
+    path = Path(given).expanduser()
+    if path.exists() or not _GLOB & set(given):
+        return [path] if path.exists() else []
+    return [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - absolute patterns too
+
+
+def _walk(path: Path, forced: Source | None, skipped: list[Path], above: frozenset[str]) -> Iterator[Found]:
+    if path.is_file():
+        source = forced or recognise(path)
+        if source is None:
+            skipped.append(path)
+        else:
+            yield Found(source, path, source_uri(path))
+        return
+    if not path.is_dir() or str(path) in above:  # a socket, a pipe, a dangling link, a loop of links
+        return
+    peek = Peek(path)
+    claimed = forced if forced is not None and forced.matches(peek) else None
+    if forced is None:
+        claimed = next((source for source in SOURCES if source.matches(peek)), None)
+    if claimed is not None:
+        yield Found(claimed, path, source_uri(path))
+        return
+    if peek.names >= _STORE_FILES:  # a store, ours or another
+        return
+    for name in sorted(peek.names):
+        if name not in IGNORED_FOLDERS and not name.startswith("._"):
+            yield from _walk((path / name).resolve(), forced, skipped, above | {str(path)})
+
+
+def unrecognised_message(path: Path) -> str:
+    """Why a file cannot be read, the nearest formats, and how to map its fields by hand."""
+    peek = Peek(path)
+    if not peek.head:
+        return f"{path}: the file is empty or cannot be read"
+    keys = sorted(peek.keys)
+    near = sorted(SOURCES, key=lambda source: -_likeness(source, peek))[:3]
+    looks = f"its first record has the keys {', '.join(keys[:12])}" if keys else "it does not begin with JSON"
+    hints = "; ".join(f"{source.NAME} ({source.HINT})" for source in near)
+    return (
+        f"{path}: no source recognises it ({looks}). Nearest formats: {hints}. "
+        "If it is JSON lines, name the fields by hand: --map sample_id=PATH --map reward=PATH --map messages=PATH"
+    )
+
+
+def _likeness(source: Source, peek: Peek) -> int:
+    words = set(source.HINT.replace("`", " ").replace(",", " ").split())
+    return len(words & set(peek.keys)) * 10 + len(
+        words & set(peek.path.name.replace(".", " ").replace("_", " ").split())
+    )
+
+
+def content_hash(path: Path) -> tuple[str, int]:
+    """Hash of a file's bytes, or of all files of a folder with their names; and the size in bytes."""
+    digest = hashlib.blake2b(digest_size=16)
+    size = 0
+    for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
+        if file != path:
+            digest.update(os.fsencode(str(file.relative_to(path))) + b"\0")
+        try:
+            with file.open("rb") as stream:
+                while chunk := stream.read(4 * 1024 * 1024):
+                    digest.update(chunk)
+                    size += len(chunk)
+        except OSError as error:
+            digest.update(str(error).encode())
+    return digest.hexdigest(), size

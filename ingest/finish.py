@@ -1,0 +1,210 @@
+"""What crosses the sources of a run, done inside the commit: unique ids, numbered attempts, per-run summaries.
+
+Reads staged Arrow files and the store's current Parquet files with DuckDB; writes nothing itself but staged files.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ingest.catalog import literal
+from ingest.schema import ROLLOUTS, RUN_SUMMARIES, table
+from ingest.staging import own_id
+
+CHILDREN = ("messages", "tool_calls", "scores")
+
+
+def scan(files: Iterable[str]) -> str:
+    """A SQL table function over Parquet files of the lake."""
+    listed = ", ".join(literal(file) for file in files)
+    return f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'run_id': 'VARCHAR'}})"
+
+
+def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
+    """All staged rows of a table, None where there are none."""
+    files = [str(folder / f"{name}.arrow") for folder in folders if (folder / f"{name}.arrow").exists()]
+    return ds.dataset(files, schema=table(name).arrow, format="ipc") if files else None
+
+
+def rows(folders: Sequence[Path], name: str) -> pa.RecordBatchReader | pa.Table:
+    """All staged rows of a table as a stream (an empty table where there are none)."""
+    dataset = staged(folders, name)
+    if dataset is None:
+        return table(name).arrow.empty_table()
+    return pa.RecordBatchReader.from_batches(table(name).arrow, dataset.to_batches(batch_size=8_192))
+
+
+class Finish:
+    """The finish step of one commit: staged folders in, the rows of `rollouts` and `run_summaries` out.
+
+    `kept` are the files of `rollouts` of the runs concerned, as they are now; `replaced` the sources whose rows in them
+    are about to be replaced.
+    """
+
+    def __init__(self, folders: Sequence[Path], kept: Sequence[str], replaced: Sequence[str]) -> None:
+        self.folders = folders
+        self.connection = duckdb.connect()
+        self.connection.execute("SET TimeZone = 'UTC'")
+        names = ", ".join(ROLLOUTS.names)
+        new = staged(folders, "rollouts")
+        self.has_rollouts = new is not None
+        self.connection.register("staged_rollouts", new if new is not None else ROLLOUTS.arrow.empty_table())
+        self.connection.execute(
+            "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(replaced)}
+        )
+        old = "FROM staged_rollouts LIMIT 0"
+        if kept:
+            old = f"SELECT {names} FROM {scan(kept)} WHERE source_id NOT IN (FROM replaced)"  # noqa: S608 - schema, quoted
+        self.connection.execute(f"CREATE VIEW kept AS {old}")
+
+    def resolve_collisions(self) -> int:
+        """Give rollouts whose id is taken already (another file, another source) an id of their own.
+
+        Returns how many there were. Within one staged folder ids are unique already.
+        """
+        shared = self.connection.sql(
+            "SELECT rollout_id FROM (SELECT run_id, rollout_id FROM kept UNION ALL "
+            "SELECT run_id, rollout_id FROM staged_rollouts) GROUP BY run_id, rollout_id HAVING count(*) > 1"
+        ).fetchall()
+        if not shared:
+            return 0
+        seen: dict[str, Counter[str]] = {row[0]: Counter() for row in shared}
+        for rollout_id, source_id in self.connection.sql("SELECT rollout_id, source_id FROM kept").fetchall():
+            if rollout_id in seen:
+                seen[rollout_id][source_id] += 1
+        changed = 0
+        for folder in self.folders:
+            mapping: dict[str, str] = {}
+            for rollout_id, source_id in _ids(folder):
+                if rollout_id in seen:
+                    if seen[rollout_id]:
+                        mapping[rollout_id] = own_id(rollout_id, source_id, seen[rollout_id][source_id])
+                    seen[rollout_id][source_id] += 1
+            if mapping:
+                changed += len(mapping)
+                for name in ("rollouts", *CHILDREN):
+                    _rename(folder / f"{name}.arrow", mapping)
+        self.connection.unregister("staged_rollouts")
+        self.connection.register("staged_rollouts", staged(self.folders, "rollouts"))
+        return changed
+
+    def number_attempts(self) -> list[str]:
+        """Number the attempts of all rollouts of the runs; returns sources already stored whose numbers change.
+
+        Where a source numbered every attempt at a sample and no two are the same, its numbers stand; else they are
+        numbered from 0 in order of (native number, source, position).
+        """
+        self.connection.execute(
+            """
+            CREATE OR REPLACE TABLE numbered AS
+            WITH everything AS (
+                SELECT * RENAME (attempt AS stored) FROM kept
+                UNION ALL BY NAME
+                SELECT * RENAME (attempt AS stored) FROM staged_rollouts
+            ),
+            counted AS (
+                SELECT run_id, rollout_id, source_id, sample_id, native_attempt, stored,
+                    count(native_attempt) OVER sample = count(*) OVER sample
+                    AND count(DISTINCT native_attempt) OVER sample = count(*) OVER sample AS is_native,
+                    row_number() OVER (
+                        PARTITION BY run_id, split, step, sample_id
+                        ORDER BY native_attempt NULLS LAST, source_id, position, rollout_id
+                    ) - 1 AS nth
+                FROM everything
+                WINDOW sample AS (PARTITION BY run_id, split, step, sample_id)
+            )
+            SELECT run_id, rollout_id, source_id, stored,
+                CASE WHEN sample_id IS NULL OR is_native THEN native_attempt ELSE nth END AS attempt
+            FROM counted
+            """
+        )
+        changed = self.connection.sql(
+            "SELECT DISTINCT n.source_id FROM numbered n JOIN kept USING (run_id, rollout_id) "
+            "WHERE n.stored IS DISTINCT FROM n.attempt ORDER BY 1"
+        )
+        return [row[0] for row in changed.fetchall()]
+
+    def rollouts(self, also: Sequence[str]) -> pa.RecordBatchReader:
+        """Rows of `rollouts` to write: the staged ones, and stored ones of the sources in `also`, attempts numbered."""
+        columns = ", ".join("n.attempt" if name == "attempt" else f"r.{name}" for name in ROLLOUTS.names)
+        self.connection.execute(
+            "CREATE OR REPLACE TABLE also AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(also)}
+        )
+        written = "FROM staged_rollouts UNION ALL BY NAME FROM kept WHERE source_id IN (FROM also)"
+        relation = self.connection.sql(
+            f"SELECT {columns} FROM ({written}) r LEFT JOIN numbered n USING (run_id, rollout_id) "  # noqa: S608 - schema
+            "ORDER BY r.run_id, r.split, r.step, r.source_id, r.position"
+        )
+        return _cast(relation.to_arrow_reader(20_000), ROLLOUTS.arrow)
+
+
+def _ids(folder: Path) -> list[tuple[str, str]]:
+    dataset = staged([folder], "rollouts")
+    if dataset is None:
+        return []
+    found = dataset.to_table(columns=["rollout_id", "source_id"])
+    return list(zip(found["rollout_id"].to_pylist(), found["source_id"].to_pylist(), strict=True))
+
+
+def _rename(file: Path, mapping: dict[str, str]) -> None:
+    if not file.exists():
+        return
+    aside = file.with_suffix(".renamed")
+    with pa.memory_map(str(file)) as source, pa.OSFile(str(aside), "wb") as sink:
+        reader = pa.ipc.open_file(source)
+        with pa.ipc.new_file(sink, reader.schema) as writer:
+            at = reader.schema.get_field_index("rollout_id")
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number)
+                ids = [mapping.get(each, each) for each in batch.column(at).to_pylist()]
+                writer.write_batch(batch.set_column(at, reader.schema.field(at), pa.array(ids, pa.string())))
+    aside.replace(file)
+
+
+def _cast(reader: pa.RecordBatchReader, schema: pa.Schema) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in reader))
+
+
+def summaries(rollout_files: Sequence[str]) -> pa.Table:
+    """Rows of `run_summaries` for the runs whose `rollouts` files these are."""
+    if not rollout_files:
+        return RUN_SUMMARIES.arrow.empty_table()
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    found = connection.sql(
+        f"""
+        WITH r AS (FROM {scan(rollout_files)}),
+        per_sample AS (
+            SELECT run_id, split, step, coalesce(sample_id, rollout_id) AS unit, avg(reward) AS reward
+            FROM r WHERE reward IS NOT NULL GROUP BY ALL
+        ),
+        rewards AS (SELECT run_id, split, step, avg(reward) AS reward_mean FROM per_sample GROUP BY ALL),
+        counts AS (
+            SELECT run_id, split, step,
+                count(*) AS num_rollouts,
+                count(*) FILTER (subset = 'effective') AS num_effective,
+                count(reward) AS num_scored,
+                count(DISTINCT sample_id) AS num_samples,
+                count(*) FILTER (status IN ('infra_error', 'grader_error')) AS num_failed,
+                count(status) AS num_status_known,
+                avg(passed::INT) AS pass_rate,
+                avg(num_tool_calls) AS tool_calls_mean,
+                sum(num_tool_errors) / nullif(sum(num_tool_calls), 0) AS tool_error_rate,
+                sum(num_exact_repeats) / nullif(sum(num_tool_calls), 0) AS repeat_rate,
+                avg(output_tokens) AS output_tokens_mean,
+                median(latency_s) AS latency_p50_s,
+                min(started_at) AS first_at,
+                max(ended_at) AS last_at,
+                to_json(list_sort(list_distinct(list(environment)))) ::VARCHAR AS environments
+            FROM r GROUP BY ALL
+        )
+        SELECT c.*, w.reward_mean, 'summary' AS source_id
+        FROM counts AS c LEFT JOIN rewards AS w
+            ON c.run_id = w.run_id AND c.split IS NOT DISTINCT FROM w.split AND c.step IS NOT DISTINCT FROM w.step
+        """  # noqa: S608 - file names of the lake, quoted
+    ).to_arrow_table()
+    return found.select(list(RUN_SUMMARIES.names)).cast(RUN_SUMMARIES.arrow)

@@ -1,0 +1,295 @@
+"""Reads sources into a store: discover → read and stage in parallel → commit.
+
+The same function runs in this process for little input and in a `spawn` pool for much (delta-rs does not survive
+`fork`). Reading is parallel, commits are serial (`ingest.commit`).
+"""
+
+import multiprocessing
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ingest.commit import Batch, ReadSource, commit, ledger
+from ingest.discover import Found, content_hash, discover
+from ingest.errors import UnreadableError, UnrecognisedError
+from ingest.reading import is_compressed
+from ingest.sources import source as source_named
+from ingest.sources.base import Options, Part, Reject, parts_of
+from ingest.staging import Overrides, PartStager, Stager, Tally, short_hash
+from ingest.store import Store
+
+READER_VERSION = "1"
+"""Raised when what is read from the same bytes changes: unchanged files are then read again."""
+POOL_BYTES = 24 * 1024 * 1024
+"""Less input than this is read in this process: starting a pool takes about a second."""
+TASK_BYTES = 64 * 1024 * 1024
+TASK_PARTS = 200
+COMMIT_BYTES = 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to read, and what the user said about it."""
+
+    paths: Sequence[str | Path]
+    source: str | None = None
+    overrides: Overrides = field(default_factory=Overrides)
+    options: Options = field(default_factory=Options)
+    force: bool = False
+    workers: int | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did. `runs` maps run ids to names as given."""
+
+    runs: dict[str, str] = field(default_factory=dict)
+    sources: int = 0
+    unchanged: int = 0
+    skipped: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def rollouts(self) -> int:
+        """Rollouts read."""
+        return self.rows["rollouts"]
+
+    @property
+    def rejects(self) -> int:
+        """Records that could not be read."""
+        return self.rows["rejects"]
+
+    @property
+    def exit_code(self) -> int:
+        """0 all read, 1 nothing could be read, 3 read with rejects or with files that failed."""
+        if self.sources == 0 and self.unchanged == 0:
+            return 1
+        return 3 if self.rejects or self.failed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest is."""
+
+    done_bytes: int
+    total_bytes: int
+    rollouts: int
+    rejects: int
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One part of one source, as a worker gets it."""
+
+    number: int
+    source: str
+    source_id: str
+    part: Part
+    default_run: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    folder: Path
+    units: tuple[_Unit, ...]
+    overrides: Overrides
+    options: Options
+
+    @property
+    def size(self) -> int:
+        return sum(unit.size for unit in self.units)
+
+
+def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = lambda _: None) -> Report:
+    """Read everything under the request's paths into the store.
+
+    Raises:
+        UnrecognisedError: Nothing under the paths could be recognised.
+        StoreError: The store cannot be written (nothing was changed).
+    """
+    forced = source_named(request.source) if request.source else None
+    if request.options.mapping and forced is None:
+        forced = source_named("observatory_jsonl")
+    discovery = discover(request.paths, forced)
+    report = Report(skipped=[str(path) for path in discovery.skipped], failed=list(discovery.errors))
+    if not discovery.found:
+        reasons = report.failed or [f"nothing under {', '.join(map(str, request.paths))} is a format that is known"]
+        raise UnrecognisedError("; ".join(reasons))
+    started = datetime.now(UTC)
+    sources = _sources(store, discovery.found, request, report)
+    staging = store.staging()
+    try:
+        for batch in _batches(staging, sources, request, notify):
+            _settle(batch, report)
+            if batch.sources:
+                report.notes += commit(store, batch, started)
+                for each in batch.sources.values():
+                    for tally in each.tallies:
+                        report.runs.update(tally.run_names)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    store.catch_up()
+    report.notes = list(dict.fromkeys(report.notes))
+    return report
+
+
+def _sources(store: Store, found: Sequence[Found], request: Request, report: Report) -> list[ReadSource]:
+    """What has to be read: sources that changed since they were last read (or all, when forced)."""
+    known = ledger(store)
+    by_content = {entry.content_hash: entry for entry in known.values()}
+    options = repr((request.overrides, sorted(request.options.mapping.items()), READER_VERSION))
+    result = []
+    for each in found:
+        content, size = content_hash(each.path)
+        fingerprint = short_hash(content, options, each.source.NAME)
+        entry = known.get(each.source_id)
+        if entry is not None and entry.fingerprint == fingerprint and not request.force:
+            report.unchanged += 1
+            report.runs.update({run_id: run_id for run_id in entry.run_ids})
+            continue
+        twin = by_content.get(content)
+        if twin is not None and twin.source_id != each.source_id and size:
+            report.notes.append(f"{each.path}: the same content was read already, as {twin.path}; both are kept.")
+        result.append(
+            ReadSource(
+                each.source, each.path, each.source_id, fingerprint, content, size, entry.run_ids if entry else ()
+            )
+        )
+    return result
+
+
+def _settle(batch: Batch, report: Report) -> None:
+    """Count a batch; sources that failed as a whole leave it, so that what was stored of them before stays."""
+    for source_id, each in list(batch.sources.items()):
+        rows = sum((tally.rows for tally in each.tallies), Counter())
+        errors = [tally.error for tally in each.tallies if tally.error]
+        read = sum(count for (_, table), count in rows.items() if table not in ("rejects", "runs"))
+        if errors and not read:
+            report.failed += errors
+            del batch.sources[source_id]
+            continue
+        report.failed += errors
+        report.sources += 1
+        for (_, table), count in rows.items():
+            report.rows[table] += count
+        report.notes += [note for tally in each.tallies for note in tally.notes]
+
+
+def _units(sources: Sequence[ReadSource]) -> Iterator[_Unit]:
+    number = 0
+    for each in sources:
+        for part in _parts(each):
+            end = part.end if part.end is not None else _size(part.path)
+            yield _Unit(
+                number, each.source.NAME, each.source_id, part, each.source.default_run(each.path), end - part.start
+            )
+            number += 1
+
+
+def _parts(each: ReadSource) -> Sequence[Part]:
+    lines = getattr(each.source, "SPLITTABLE_LINES", False)
+    if not lines or not each.path.is_file() or each.size <= TASK_BYTES or is_compressed(each.path):
+        return parts_of(each.source, each.path)
+    starts = range(0, each.size, TASK_BYTES)
+    return [Part(each.path, start, min(start + TASK_BYTES, each.size)) for start in starts]
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> list[_Task]:
+    """Units packed into tasks of about `TASK_BYTES`."""
+    packs: list[list[_Unit]] = []
+    size = TASK_BYTES
+    for unit in _units(sources):
+        if size + unit.size > TASK_BYTES or len(packs[-1]) >= TASK_PARTS:
+            packs.append([])
+            size = 0
+        packs[-1].append(unit)
+        size += unit.size
+    return [
+        _Task(staging / f"{number:06d}", tuple(pack), request.overrides, request.options)
+        for number, pack in enumerate(packs)
+    ]
+
+
+def _batches(
+    staging: Path, sources: Sequence[ReadSource], request: Request, notify: Callable[[Progress], None]
+) -> Iterator[Batch]:
+    """Run all tasks; yield batches in which every source is complete."""
+    tasks = _tasks(staging, sources, request)
+    by_id = {each.source_id: each for each in sources}
+    waiting = Counter(unit.source_id for task in tasks for unit in task.units)
+    total, done, counts = sum(task.size for task in tasks), 0, Counter[str]()
+    finished: list[_Task] = []
+    notify(Progress(0, total, 0, 0, "reading"))
+    for task, tallies in _run(tasks, request.workers):
+        finished.append(task)
+        done += task.size
+        for unit, tally in zip(task.units, tallies, strict=True):
+            by_id[unit.source_id].tallies.append(tally)
+            waiting[unit.source_id] -= 1
+            for (_, table), count in tally.rows.items():
+                counts[table] += count
+        notify(Progress(done, total, counts["rollouts"], counts["rejects"], "reading"))
+        ready = all(waiting[unit.source_id] == 0 for each in finished for unit in each.units)
+        if ready and (
+            len(finished) == len(tasks) or sum(each.size for each in finished) >= COMMIT_BYTES or done == total
+        ):
+            notify(Progress(done, total, counts["rollouts"], counts["rejects"], "writing"))
+            finished.sort(key=lambda each: each.folder)
+            ids = list(dict.fromkeys(unit.source_id for each in finished for unit in each.units))
+            yield Batch([each.folder for each in finished], {source_id: by_id[source_id] for source_id in ids}, staging)
+            for each in finished:
+                shutil.rmtree(each.folder, ignore_errors=True)
+            finished = []
+
+
+def _run(tasks: Sequence[_Task], workers: int | None) -> Iterator[tuple[_Task, list[Tally]]]:
+    workers = min(workers or os.cpu_count() or 1, len(tasks))
+    if workers <= 1 or sum(task.size for task in tasks) < POOL_BYTES:
+        yield from ((task, read_task(task)) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = {pool.submit(read_task, task): task for task in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def read_task(task: _Task) -> list[Tally]:
+    """Read the units of a task into its staging folder. Runs in a worker; a bad file never stops the others."""
+    task.folder.mkdir(parents=True, exist_ok=True)
+    stager = Stager(task.folder)
+    tallies = [_read_unit(unit, stager, task) for unit in task.units]
+    stager.close()
+    return tallies
+
+
+def _read_unit(unit: _Unit, stager: Stager, task: _Task) -> Tally:
+    source = source_named(unit.source)
+    part = PartStager(stager, unit.source_id, unit.source, unit.default_run, task.overrides)
+    try:
+        for record in source.read(unit.part, task.options):
+            part.add(record)
+    except UnreadableError as error:
+        part.tally.error = str(error)
+        part.reject(Reject(str(error), "file", file=str(unit.part.path)))
+    except MemoryError:
+        raise
+    except Exception as error:  # a hostile file must not take the others down: what it brought so far is kept
+        part.tally.error = f"{unit.part.path}: reading stopped at an unexpected {type(error).__name__}: {error}"
+        part.reject(Reject(f"unexpected {type(error).__name__}: {error}", "file", file=str(unit.part.path)))
+    return part.tally

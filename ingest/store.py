@@ -1,0 +1,277 @@
+"""The only writer of the store: commits staged rows, publishes snapshots, forgets, compacts.
+
+    <root>/lake/<table>/          Delta tables, partitioned by run_id: the record
+    <root>/observatory.duckdb     published catalog: what is opened
+    <root>/staging/  landed/      rows on their way in; raw answers of services
+
+Commits are serialised by a lock across all tables and the publish. A commit that was cut off (kill -9) is rolled back
+by the next one from `lake/_pending.json`, so a snapshot never shows half of it.
+"""
+
+import json
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from filelock import FileLock, Timeout
+
+from ingest import catalog
+from ingest.catalog import Snapshot, lake_path, literal
+from ingest.errors import StoreError
+from ingest.schema import TABLES, Table, table
+
+RETENTION_DAYS = 30
+"""How long files of old snapshots are kept for pinned links."""
+LOCK_SECONDS = 600.0
+FOREIGN_STAGING_SECONDS = 7 * 24 * 3600
+"""Age at which a staging folder of another machine counts as left behind."""
+
+_SNAPSHOTS = pa.schema(
+    [
+        pa.field("snapshot_id", pa.int64()),
+        pa.field("created_at", pa.timestamp("us", tz="UTC")),
+        pa.field("versions", pa.string()),
+    ]
+)
+_CONFIGURATION = {
+    "delta.deletedFileRetentionDuration": f"interval {RETENTION_DAYS} days",
+    "delta.logRetentionDuration": f"interval {2 * RETENTION_DAYS} days",
+}
+
+Rows = pa.RecordBatchReader | pa.Table
+
+
+class Store:
+    """A store at a local folder, opened for writing.
+
+    Raises:
+        StoreError: The folder cannot be made or written.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.expanduser().resolve()
+        try:
+            (self.root / "lake").mkdir(parents=True, exist_ok=True)
+            (self.root / "staging").mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.root}: cannot write a store here ({error}); choose another --store") from error
+        self._lock = FileLock(str(self.root / "store.lock"))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the store's lock, a cut-off commit rolled back first. Re-entrant.
+
+        Raises:
+            StoreError: Another process held it too long, or the folder is not writable.
+        """
+        try:
+            with self._lock.acquire(timeout=LOCK_SECONDS):
+                self._roll_back()
+                yield
+        except Timeout as error:
+            raise StoreError(
+                f"{self.root}: another process has been writing for {LOCK_SECONDS:.0f} s; try again"
+            ) from error
+
+    def version(self, name: str) -> int | None:
+        """Current version of a table, None where it does not exist yet."""
+        try:
+            return int(DeltaTable(str(lake_path(self.root, name))).version())
+        except TableNotFoundError:
+            return None
+
+    def versions(self) -> dict[str, int]:
+        """Current version of every table that exists."""
+        found = {each.name: self.version(each.name) for each in TABLES}
+        return {name: version for name, version in found.items() if version is not None}
+
+    def files(self, name: str, run_ids: Iterable[str]) -> list[str]:
+        """Parquet files of a table that belong to the given runs, at its current version."""
+        try:
+            delta = DeltaTable(str(lake_path(self.root, name)))
+        except TableNotFoundError:
+            return []
+        wanted = set(run_ids)
+        actions = pa.table(delta.get_add_actions(flatten=True)).select(["path", "partition.run_id"]).to_pylist()
+        base = lake_path(self.root, name)
+        return sorted(str(base / each["path"]) for each in actions if each["partition.run_id"] in wanted)
+
+    def all_files(self, name: str) -> list[str]:
+        """Parquet files of a table at its current version."""
+        try:
+            return sorted(DeltaTable(str(lake_path(self.root, name))).file_uris())
+        except TableNotFoundError:
+            return []
+
+    def replace(self, name: str, rows: Rows, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> None:
+        """Replace what the given sources hold of a table's runs (None: whatever source) by new rows, in one commit.
+
+        Must be called inside `transaction`.
+        """
+        schema = table(name)
+        path = lake_path(self.root, name)
+        predicate = f"run_id IN ({', '.join(map(literal, run_ids))})"
+        if source_ids is not None:
+            predicate += f" AND source_id IN ({', '.join(map(literal, source_ids))})"
+        _retried(lambda: self._write(path, schema, rows, predicate))
+
+    def _write(self, path: Path, schema: Table, rows: Any, predicate: str) -> None:
+        if not (path / "_delta_log").exists():
+            DeltaTable.create(str(path), schema=schema.arrow, partition_by=["run_id"], configuration=_CONFIGURATION)
+        write_deltalake(
+            str(path),
+            rows,
+            partition_by=["run_id"],
+            mode="overwrite",
+            predicate=predicate,
+            schema_mode="merge",
+            writer_properties=_properties(schema.name),
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside become one snapshot: published together at the end, or rolled back together."""
+        with self.locked():
+            before = {each.name: self.version(each.name) for each in TABLES}
+            pending = self.root / "lake" / "_pending.json"
+            aside = pending.with_suffix(".aside")
+            aside.write_text(json.dumps(before))
+            aside.replace(pending)
+            try:
+                yield
+            except BaseException:
+                self._roll_back()
+                raise
+            pending.unlink()  # from here on the commit holds; a publish that is cut off is caught up by the next
+            self._publish()
+
+    def _publish(self) -> Snapshot:
+        path = lake_path(self.root, catalog.SNAPSHOTS)
+        previous = self.version(catalog.SNAPSHOTS)
+        snapshot = Snapshot(0 if previous is None else previous + 1, datetime.now(UTC), self.versions())
+        row = pa.Table.from_pylist(
+            [
+                {
+                    "snapshot_id": snapshot.snapshot_id,
+                    "created_at": snapshot.created_at,
+                    "versions": json.dumps(snapshot.versions),
+                }
+            ],
+            schema=_SNAPSHOTS,
+        )
+        catalog.publish(self.root, snapshot)
+        write_deltalake(str(path), row, mode="append", configuration=_CONFIGURATION if previous is None else None)
+        return snapshot
+
+    def catch_up(self) -> bool:
+        """Publish what was committed but not published (a process was cut off). Returns whether it was needed."""
+        with self.locked():
+            published = self.snapshots()
+            behind = self.versions() != (published[-1].versions if published else {})
+            if behind or (published and not (self.root / catalog.CATALOG_FILE).exists()):
+                self._publish()
+                return True
+            return False
+
+    def republish(self) -> Snapshot:
+        """Publish the current versions again (a moved store, a damaged catalog)."""
+        with self.locked():
+            return self._publish()
+
+    def _roll_back(self) -> None:
+        pending = self.root / "lake" / "_pending.json"
+        if not pending.exists():
+            return
+        for name, version in json.loads(pending.read_text()).items():
+            now = self.version(name)
+            if now is None or now == version:
+                continue
+            if version is None:
+                shutil.rmtree(lake_path(self.root, name))
+            else:
+                DeltaTable(str(lake_path(self.root, name))).restore(version)
+        pending.unlink()
+
+    def snapshots(self) -> list[Snapshot]:
+        """All snapshots, oldest first."""
+        try:
+            rows = pa.table(DeltaTable(str(lake_path(self.root, catalog.SNAPSHOTS))).to_pyarrow_table()).to_pylist()
+        except TableNotFoundError:
+            return []
+        found = [Snapshot(each["snapshot_id"], each["created_at"], json.loads(each["versions"])) for each in rows]
+        return sorted(found, key=lambda each: each.snapshot_id)
+
+    def staging(self) -> Path:
+        """A fresh folder for rows on their way in; folders of processes that are gone are removed."""
+        for old in (self.root / "staging").iterdir():
+            if not _in_use(old):
+                shutil.rmtree(old, ignore_errors=True)
+        path = self.root / "staging" / f"{os.getpid()}-{time.time_ns()}-{platform.node()}"
+        path.mkdir()
+        return path
+
+    def forget(self, run_ids: Sequence[str], source_ids: Sequence[str] | None = None) -> None:
+        """Remove runs, or what some sources hold of them, in one snapshot."""
+        with self.transaction():
+            for each in TABLES:
+                if self.version(each.name) is not None and not (
+                    each.name == "run_summaries" and source_ids is not None
+                ):
+                    self.replace(each.name, each.arrow.empty_table(), run_ids, source_ids)
+
+    def compact(self, retention_days: int = RETENTION_DAYS) -> dict[str, int]:
+        """Join small files, drop those that only old snapshots need. Returns the number of files joined by table."""
+        removed: dict[str, int] = {}
+        with self.transaction():
+            for name in self.versions():
+                delta = DeltaTable(str(lake_path(self.root, name)))
+                metrics = delta.optimize.compact(writer_properties=_properties(name))
+                removed[name] = int(metrics["numFilesRemoved"])
+        for name in self.versions():
+            delta = DeltaTable(str(lake_path(self.root, name)))
+            enforce = retention_days >= RETENTION_DAYS
+            delta.vacuum(retention_hours=retention_days * 24, dry_run=False, enforce_retention_duration=enforce)
+        return removed
+
+
+def _properties(name: str) -> WriterProperties:
+    """Small row groups where rows are long texts: flat memory, and a trajectory reads little."""
+    return WriterProperties(
+        max_row_group_size=2_000 if name in ("messages", "tool_calls", "parts") else 50_000, compression="ZSTD"
+    )
+
+
+def _in_use(staging: Path) -> bool:
+    pid, _, node = staging.name.partition("-")
+    if node.split("-", 1)[-1] != platform.node() or not pid.isdigit():
+        return time.time() - staging.stat().st_mtime < FOREIGN_STAGING_SECONDS
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _retried(write: Callable[[], None], attempts: int = 6) -> None:
+    for attempt in range(attempts):
+        try:
+            write()
+        except CommitFailedError as error:
+            if attempt == attempts - 1:
+                raise StoreError(f"the store could not be written: {error}") from error
+            time.sleep(0.05 * 2**attempt)
+        except (OSError, DeltaError) as error:
+            raise StoreError(f"the store could not be written ({error}); nothing was changed") from error
+        else:
+            return
