@@ -1,8 +1,9 @@
 """The registry of sources: one line each, most specific first. The annotation is what type-checks every module."""
 
+from ingest.sources import tau_bench
 from ingest.sources.base import Source
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (tau_bench,)
 
 
 def source(name: str) -> Source:
