@@ -4,14 +4,17 @@ The writer publishes with it; the reader uses it where the published file cannot
 for, or the folder stands elsewhere now). It changes nothing in the lake.
 """
 
+import json
 import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 
 from ingest.errors import SnapshotError
 from ingest.schema import SCHEMA_VERSION, TABLES, Table
@@ -66,7 +69,8 @@ def build(root: Path, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection,
             columns_of[relative] = columns
             groups.setdefault(columns, []).append(file)
         selects = [_select(table, names, set(columns.split(","))) for columns, names in groups.items()]
-        body = " UNION ALL BY NAME ".join([*selects, _empty(table)])
+        complete = any(len(columns.split(",")) >= len(table.names) - 1 for columns in groups)
+        body = " UNION ALL BY NAME ".join(selects if complete else [*selects, _empty(table)])
         connection.execute(f"CREATE VIEW {table.name}_stored AS {body}")
         connection.execute(f"CREATE VIEW {table.name} AS {_COLLAPSED.get(table.name, f'FROM {table.name}_stored')}")
     connection.execute(
@@ -153,14 +157,34 @@ def _collapsed_runs() -> str:
     return f"SELECT run_id, {collapsed} FROM runs_stored GROUP BY run_id"  # noqa: S608 - column names of the schema
 
 
+def _one_per(name: str, key: str) -> str:
+    return f"FROM {name}_stored QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY source_id) = 1"
+
+
 _COLLAPSED = {
     "runs": _collapsed_runs(),
     "metrics": (
         "FROM metrics_stored QUALIFY row_number() OVER "
         "(PARTITION BY run_id, step, split, name, labels ORDER BY value IS NULL, source_id, position DESC) = 1"
     ),
-    "checkpoints": "FROM checkpoints_stored QUALIFY row_number() OVER (PARTITION BY run_id, step ORDER BY source_id) = 1",
-    "samples": "FROM samples_stored QUALIFY row_number() OVER (PARTITION BY run_id, sample_id ORDER BY source_id) = 1",
+    "checkpoints": _one_per("checkpoints", "run_id, step"),
+    "samples": _one_per("samples", "run_id, sample_id"),
 }
 """Views that collapse what several sources say of one thing. `runs`: the lowest precedence that says something wins,
 column by column. `metrics`: of one source's rows of a step the last, of several sources the first that has a value."""
+
+
+def snapshot(root: Path, snapshot_id: int) -> Snapshot:
+    """A snapshot by its number.
+
+    Raises:
+        SnapshotError: It was never made, or has been removed.
+    """
+    try:
+        rows = pa.table(DeltaTable(str(lake_path(root, SNAPSHOTS))).to_pyarrow_table()).to_pylist()
+    except TableNotFoundError:
+        rows = []
+    for row in rows:
+        if row["snapshot_id"] == snapshot_id:
+            return Snapshot(snapshot_id, row["created_at"], json.loads(row["versions"]))
+    raise SnapshotError(f"snapshot {snapshot_id} is not in this store; open the latest instead")

@@ -66,10 +66,10 @@ def ledger(store: Store) -> dict[str, Entry]:
     files = store.all_files("ingests")
     if not files:
         return {}
-    found = duckdb.sql(
-        "SELECT source_id, any_value(path), any_value(fingerprint), any_value(content_hash), list(DISTINCT run_id) "
-        f"FROM {scan(files)} GROUP BY source_id"
-    ).fetchall()
+    columns = "source_id, any_value(path), any_value(fingerprint), any_value(content_hash), list(DISTINCT run_id)"
+    with duckdb.connect() as connection:
+        sql = f"SELECT {columns} FROM {scan(files)} GROUP BY source_id"  # noqa: S608 - file names of the lake, quoted
+        found = connection.sql(sql).fetchall()
     return {row[0]: Entry(row[0], row[1], row[2], row[3], tuple(sorted(row[4]))) for row in found}
 
 

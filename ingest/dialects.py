@@ -145,13 +145,18 @@ class Conversation:
         flagged: bool | None = None,
         error_kind: str | None = None,
         tool: str | None = None,
+        calls: list[Values] | None = None,
         **values: Any,
     ) -> list[Values]:
         """Join an answer to its call (or to all calls of its wrapper). Returns the calls it was joined to.
 
         `flagged` is what the source says (None = the source flags nothing): only then is the text looked at.
+        `calls` are the calls it answers, where the source tells more than an id.
         """
-        calls = self._take(call_id)
+        if calls:
+            self._open = [row for row in self._open if not any(row is each for each in calls)]
+        else:
+            calls = self._take(call_id)
         if not calls:
             orphan = self._call(tool or "unknown", None, status="orphan", tool_call_id=call_id)
             self._open.remove(orphan)
@@ -172,6 +177,11 @@ class Conversation:
             else:
                 row.update({key: each for key, each in values.items() if key != "latency_s"})
         return calls
+
+    def forget_calls(self) -> None:
+        """Drop the calls so far, not the messages: calls in a prompt are history, and no calls of this rollout."""
+        self.tool_calls.clear()
+        self._open.clear()
 
     def _take(self, call_id: str | None) -> list[Values]:
         chosen: Values | None = None

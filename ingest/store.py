@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from deltalake import DeltaTable, WriterProperties, write_deltalake
@@ -47,7 +47,7 @@ _CONFIGURATION = {
     "delta.logRetentionDuration": f"interval {2 * RETENTION_DAYS} days",
 }
 
-Rows = pa.RecordBatchReader | pa.Table
+Rows: TypeAlias = pa.RecordBatchReader | pa.Table
 
 
 class Store:

@@ -1,0 +1,130 @@
+"""The only reader of the store: opens one snapshot, locks it down, runs questions from `queries/sql/`.
+
+The published catalog is attached read-only to a private in-memory database, in which `queries/views/*.sql` define what
+questions share. After that external access is off and the configuration locked; statements come only from our files.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+
+from ingest import catalog
+from ingest.errors import QuestionError, SnapshotError, StoreEmptyError, StoreError
+from ingest.schema import TABLES
+
+_HERE = Path(__file__).parent
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One snapshot of a store, opened for reading. Safe to share between threads: every call has its own cursor."""
+
+    root: Path
+    snapshot_id: int
+    created_at: datetime
+    connection: duckdb.DuckDBPyConnection
+
+    def ask(self, question: str, parameters: Mapping[str, Any]) -> pd.DataFrame:
+        """The answer of `queries/sql/<question>.sql`, its `$name` parameters taken from `parameters`.
+
+        Raises:
+            QuestionError: A parameter the question needs is missing, or a file of the snapshot is gone.
+        """
+        return to_pandas(self.arrow(question, parameters))
+
+    def arrow(self, question: str, parameters: Mapping[str, Any]) -> pa.Table:
+        """Like `ask`, as an Arrow table."""
+        text = statement(question)
+        needed = set(_PARAMETER.findall(_without_comments(text)))
+        missing = needed - set(parameters)
+        if missing:
+            raise QuestionError(f"{question} needs {', '.join(sorted(missing))}")
+        try:
+            with self.connection.cursor() as cursor:
+                relation = cursor.sql(text, params={name: parameters[name] for name in needed})
+                return relation.to_arrow_table()
+        except duckdb.IOException as error:
+            raise StoreError(
+                f"a file of snapshot {self.snapshot_id} is gone ({error}); open the latest snapshot"
+            ) from error
+        except duckdb.Error as error:
+            raise QuestionError(f"{question} could not be answered: {error}") from error
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """A frame that keeps integers with NULLs as integers, and NULL apart from NaN."""
+    mapping = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    return table.to_pandas(types_mapper=mapping.get)
+
+
+@cache
+def statement(question: str) -> str:
+    """Text of a question's statement.
+
+    Raises:
+        QuestionError: There is no such question.
+    """
+    path = _HERE / "sql" / f"{question}.sql"
+    if not re.fullmatch(r"[a-z_]+", question) or not path.exists():
+        raise QuestionError(f"there is no question {question!r}")
+    return path.read_text()
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"--[^\n]*", "", text)
+
+
+def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
+    """Open a store's latest snapshot, or a pinned one.
+
+    Raises:
+        StoreEmptyError: There is no store at `root`, or nothing was ever committed.
+        SnapshotError: The pinned snapshot is no longer there.
+        StoreError: The catalog is damaged.
+    """
+    root = root.expanduser().resolve()
+    published = root / catalog.CATALOG_FILE
+    if not published.exists():
+        raise StoreEmptyError(
+            f"{root}: nothing has been ingested yet; run `observatory ingest PATH` or `observatory demo`"
+        )
+    connection = duckdb.connect()
+    try:
+        connection.execute(f"ATTACH {catalog.literal(str(published))} AS store (READ_ONLY)")
+        found = connection.sql("SELECT snapshot_id, created_at, root FROM store.snapshot").fetchall()
+    except duckdb.Error as error:
+        raise StoreError(f"{published} is damaged ({error}); run `observatory doctor`") from error
+    if not found:
+        raise StoreError(f"{published} holds no snapshot; run `observatory doctor`")
+    latest, created_at, published_root = found[0]
+    if snapshot_id in (None, latest) and Path(published_root) == root:
+        for table in TABLES:
+            connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
+    else:
+        snapshot = catalog.snapshot(root, latest if snapshot_id is None else snapshot_id)
+        catalog.build(root, snapshot, connection, {})
+        latest, created_at = snapshot.snapshot_id, snapshot.created_at
+    _share_and_lock(connection, root)
+    return Reading(root, latest, created_at, connection)
+
+
+def _share_and_lock(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    for view in sorted((_HERE / "views").glob("*.sql")):
+        connection.execute(view.read_text())
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET GLOBAL parquet_metadata_cache = true")
+    connection.execute(f"SET GLOBAL allowed_directories = [{catalog.literal(str(root / 'lake'))}]")
+    connection.execute("SET GLOBAL enable_external_access = false")
+    connection.execute("SET GLOBAL lock_configuration = true")
+
+
+__all__ = ["Reading", "SnapshotError", "open_store", "statement", "to_pandas"]

@@ -1,0 +1,273 @@
+"""Reward against cost, sample by sample: dead-bands, the nine quadrants, their shares, and what chance alone gives.
+
+Attempts at the same sample differ by chance, so a sample's difference between two arms is noise unless it exceeds a
+dead-band. The noise is measured by splitting an arm's attempts at a sample at random into halves of a = ⌊K/2⌋ and
+b = ⌈K/2⌉ attempts and comparing the arm with itself. A half-difference D has more noise than a difference Δ of whole
+arms with K₀ and K₁ attempts: E[D²] = s²·(1/a + 1/b) over all splits, exactly, where s² is the variance between attempts
+(n−1), while Δ between arms that do not differ has s²·(1/K₀ + 1/K₁). So D is always scaled by √((1/K₀+1/K₁)/(1/a+1/b)),
+1/√2 for even K = K₀ = K₁. Both figures come from this one scaled D: the dead-band is its standard deviation, the null
+shares are its quadrants. Unscaled, both would overstate what chance does to whole arms (STATISTICS: the comparison's
+contract asks for the split-half standard deviation; the scaling is what makes it that of the difference shown).
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queries.resampling import CELLS, bootstrap_mean
+from queries.stats import Codes, Estimate, Floats, Interval, Labels, factorize, share
+
+QUADRANTS: Final = (
+    "better_fewer",
+    "better_same",
+    "better_more",
+    "same_fewer",
+    "same_same",
+    "same_more",
+    "worse_fewer",
+    "worse_same",
+    "worse_more",
+)
+BETTER_NOT_MORE: Final = ("better_fewer", "better_same")
+"""The joint claim "better and not more costly", which two separate intervals cannot make."""
+NOT_WORSE_FEWER: Final = ("better_fewer", "same_fewer")
+"""The joint claim "cheaper and not worse"."""
+ROUNDING = 1e-9
+"""Differences up to this much beyond a dead-band are the rounding of means, not a difference."""
+SINGLE = "single attempts: their noise cannot be measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """One arm's rollouts: integer sample codes shared by both arms, reward and cost, each of shape (rollouts,)."""
+
+    samples: Codes
+    reward: Floats
+    cost: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class DeadBand:
+    """Default dead-band of one measure: `width` is 0, and `note` says so, where no noise could be measured.
+
+    `half_sd` is the unscaled standard deviation of half-differences; `num_repeated` of `num_samples` paired samples
+    have two scored attempts or more in an arm.
+    """
+
+    width: float
+    half_sd: float | None
+    num_samples: int
+    num_repeated: int
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NullShares:
+    """Share of each quadrant when an arm is compared with itself, mean over the arms; None where `reason` says why."""
+
+    shares: dict[str, float] | None
+    num_samples: int
+    num_splits: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuadrantShare:
+    """One quadrant: how many paired samples fall into it, their share, and the share that chance alone gives it."""
+
+    name: str
+    num_samples: int
+    share: Estimate
+    null_share: float | None
+
+
+def quadrant(delta_reward: float, delta_cost: float, eps_reward: float = 0.0, eps_cost: float = 0.0) -> str | None:
+    """Quadrant of one sample's differences (candidate minus baseline); None where either is not scored.
+
+    A difference up to the dead-band, edge included, is `same`.
+    """
+    code = int(quadrant_codes([delta_reward], [delta_cost], eps_reward, eps_cost)[0])
+    return QUADRANTS[code] if code >= 0 else None
+
+
+def quadrant_codes(
+    delta_reward: ArrayLike, delta_cost: ArrayLike, eps_reward: float = 0.0, eps_cost: float = 0.0
+) -> NDArray[np.int8]:
+    """Index into `QUADRANTS` of each pair of differences, any shape; −1 where either is not scored.
+
+    Raises:
+        ValueError: A dead-band is negative or not a number.
+    """
+    if not (eps_reward >= 0 and eps_cost >= 0):
+        raise ValueError("a dead-band is a width of 0 or more")
+    reward, cost = np.asarray(delta_reward, dtype=np.float64), np.asarray(delta_cost, dtype=np.float64)
+    row = 1 - _beyond(reward, eps_reward)
+    column = 1 + _beyond(cost, eps_cost)
+    return np.where(np.isfinite(reward) & np.isfinite(cost), 3 * row + column, -1).astype(np.int8)
+
+
+def _beyond(delta: Floats, eps: float) -> NDArray[np.int64]:
+    edge = eps + ROUNDING
+    return (delta > edge).astype(np.int64) - (delta < -edge).astype(np.int64)
+
+
+def dead_band(
+    baseline: ArrayLike, baseline_samples: Labels, candidate: ArrayLike, candidate_samples: Labels
+) -> DeadBand:
+    """Standard deviation of the scaled half-difference of one measure, over splits, paired samples and both arms.
+
+    Each arm is values and sample labels of shape (rollouts,). Closed form, exact over all splits: the root of the mean
+    of s²·(1/K₀+1/K₁), first over an arm's samples with two scored attempts or more, then over the arms that have any.
+    0 with a note where attempts are single in both arms, or never differ.
+    """
+    codes = factorize(np.concatenate((np.asarray(baseline_samples), np.asarray(candidate_samples))))[1]
+    values = [np.asarray(each, dtype=np.float64) for each in (baseline, candidate)]
+    sides = (codes[: values[0].size], codes[values[0].size :])
+    size = int(codes.max()) + 1 if codes.size else 0
+    counts, variances = zip(*(_spread(*each, size) for each in zip(values, sides, strict=True)), strict=True)
+    paired = (counts[0] > 0) & (counts[1] > 0)
+    repeated = [paired & (count > 1) for count in counts]
+    num_samples, num_repeated = int(paired.sum()), int((repeated[0] | repeated[1]).sum())
+    if not num_repeated:
+        return DeadBand(0.0, None, num_samples, 0, SINGLE if num_samples else "no sample is scored in both arms")
+    whole, halves = [], []
+    for count, variance, usable in zip(counts, variances, repeated, strict=True):
+        if usable.any():
+            low = count[usable] // 2
+            whole.append(np.mean(variance[usable] * (1 / counts[0][usable] + 1 / counts[1][usable])))
+            halves.append(np.mean(variance[usable] * (1 / low + 1 / (count[usable] - low))))
+    width, half_sd = sqrt(float(np.mean(whole))), sqrt(float(np.mean(halves)))
+    note = None if num_repeated == num_samples else f"from the {num_repeated} of {num_samples} samples tried repeatedly"
+    return DeadBand(width, half_sd, num_samples, num_repeated, note if width else "attempts at a sample never differ")
+
+
+def _spread(values: Floats, codes: Codes, size: int) -> tuple[NDArray[np.int64], Floats]:
+    """Scored attempts of each sample, and the variance between them (n−1; 0 where fewer than two)."""
+    finite = np.isfinite(values)
+    values, codes = values[finite], codes[finite]
+    count = np.bincount(codes, minlength=size)
+    mean = np.bincount(codes, weights=values, minlength=size) / np.maximum(count, 1)
+    squares = np.bincount(codes, weights=(values - mean[codes]) ** 2, minlength=size)
+    # What equal attempts leave behind is the rounding of their mean.
+    squares[squares <= count * (1e-12 * mean) ** 2] = 0.0
+    return count, squares / np.maximum(count - 1, 1)
+
+
+def quadrant_shares(
+    codes: NDArray[np.int8],
+    *,
+    null: NullShares | None = None,
+    method: Literal["Wilson", "bootstrap"] = "Wilson",
+    clusters: Labels | None = None,
+    seed: int = 0,
+) -> tuple[QuadrantShare, ...]:
+    """All nine quadrants in order, of `quadrant_codes` of shape (samples,), with 95 % intervals; see `joint_share`."""
+    nulls = null.shares if null and null.shares else {}
+    return tuple(
+        QuadrantShare(
+            name,
+            int((codes == index).sum()),
+            joint_share(codes, (name,), method=method, clusters=clusters, seed=seed),
+            nulls.get(name),
+        )
+        for index, name in enumerate(QUADRANTS)
+    )
+
+
+def joint_share(
+    codes: NDArray[np.int8],
+    names: Collection[str],
+    *,
+    method: Literal["Wilson", "bootstrap"] = "Wilson",
+    clusters: Labels | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Share of paired samples that fall into any of the named quadrants, with its 95 % interval.
+
+    Wilson takes samples as independent; the bootstrap resamples them, or whole clusters, and has no interval at shares
+    of 0 and 1. Samples of code −1 are in no share and counted as missing.
+    """
+    known = codes >= 0
+    inside = np.isin(codes, [QUADRANTS.index(name) for name in names])
+    estimate = share(int(inside.sum()), int(known.sum()))
+    interval = estimate.interval
+    if method == "bootstrap" and estimate.num:
+        interval = bootstrap_mean(np.where(known, inside, np.nan), seed=seed, clusters=clusters)
+    elif clusters is not None and estimate.num:
+        interval = Interval.none("Wilson", "samples in clusters are not independent: ask for the bootstrap")
+    return Estimate(estimate.value, interval, estimate.num, int((~known).sum()))
+
+
+def null_share(
+    baseline: Attempts,
+    candidate: Attempts,
+    *,
+    eps_reward: float,
+    eps_cost: float,
+    seed: int,
+    num_splits: int = 200,
+) -> NullShares:
+    """Share of each quadrant that chance alone gives: each arm split in half at random and compared with itself.
+
+    Over paired samples, attempts with both reward and cost, `num_splits` splits; half-differences are scaled to whole
+    arms (see the module) and judged by the same dead-bands. Mean over the arms in which a sample has two attempts or
+    more; None where there is no such arm.
+    """
+    arms = [_complete(each) for each in (baseline, candidate)]
+    size = max((int(each.samples.max()) + 1 for each in arms if each.samples.size), default=0)
+    counts = [np.bincount(each.samples, minlength=size) for each in arms]
+    paired = (counts[0] > 0) & (counts[1] > 0)
+    target = 1 / np.maximum(counts[0], 1) + 1 / np.maximum(counts[1], 1)
+    generator = np.random.default_rng(seed)
+    shares, used = [], np.zeros(size, dtype=np.bool_)
+    for arm, count in zip(arms, counts, strict=True):
+        usable = paired & (count > 1)
+        if not usable.any():
+            continue
+        used |= usable
+        tally = np.zeros(len(QUADRANTS))
+        for rewards, costs in _half_differences(arm, count, usable, target, generator, num_splits):
+            codes = quadrant_codes(rewards, costs, eps_reward, eps_cost)
+            tally += np.bincount(codes.ravel(), minlength=len(QUADRANTS))
+        shares.append(tally / tally.sum())
+    if not shares:
+        return NullShares(None, 0, 0, SINGLE if paired.any() else "no sample is scored in both arms")
+    mean = np.mean(shares, axis=0)
+    return NullShares(dict(zip(QUADRANTS, mean.tolist(), strict=True)), int(used.sum()), num_splits)
+
+
+def _complete(arm: Attempts) -> Attempts:
+    """The attempts with reward and cost, sorted by sample."""
+    rows = np.flatnonzero(np.isfinite(arm.reward) & np.isfinite(arm.cost))
+    rows = rows[np.argsort(arm.samples[rows], kind="stable")]
+    return Attempts(arm.samples[rows], arm.reward[rows], arm.cost[rows])
+
+
+def _half_differences(
+    arm: Attempts,
+    count: NDArray[np.int64],
+    usable: NDArray[np.bool_],
+    target: Floats,
+    generator: np.random.Generator,
+    num_splits: int,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Blocks of scaled half-differences of reward and cost, shape (splits, usable samples); the arm is sorted."""
+    rows = usable[arm.samples]
+    samples, total = arm.samples[rows].astype(np.float64), count[usable]
+    low = total // 2
+    high = total - low
+    starts = np.cumsum(total) - total
+    edges = np.column_stack((starts, starts + low)).ravel()
+    scale = np.sqrt(target[usable] / (1 / low + 1 / high))
+    block = max(1, CELLS // samples.size)
+    for first in range(0, num_splits, block):
+        splits = min(block, num_splits - first)
+        # Sorting sample + random number shuffles within samples only: the first ⌊K/2⌋ of each are a random half.
+        order = np.argsort(samples + generator.random((splits, samples.size)), axis=1)
+        halves = (np.add.reduceat(values[rows][order], edges, axis=1) for values in (arm.reward, arm.cost))
+        reward, cost = ((sums[:, 0::2] / low - sums[:, 1::2] / high) * scale for sums in halves)
+        yield reward, cost

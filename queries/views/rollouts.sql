@@ -1,0 +1,27 @@
+-- Rollouts restricted by the shared filters. Every question about rollouts starts from this macro; a NULL parameter is
+-- no restriction. `unit` is what means are taken over: the sample, or the rollout itself where the sample is unknown.
+CREATE MACRO filtered_rollouts(
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+) AS TABLE
+SELECT
+    r.*,
+    coalesce(r.sample_id, r.rollout_id) AS unit
+FROM rollouts AS r
+WHERE
+    (p_run_ids IS NULL OR list_contains(p_run_ids, r.run_id))
+    AND (p_splits IS NULL OR list_contains(p_splits, r.split))
+    AND (p_step_from IS NULL OR r.step >= p_step_from)
+    AND (p_step_to IS NULL OR r.step <= p_step_to)
+    AND (p_statuses IS NULL OR list_contains(p_statuses, r.status))
+    AND (p_environments IS NULL OR list_contains(p_environments, r.environment))
+    AND (p_subset IS NULL OR p_subset = 'all' OR r.subset = p_subset)
+    AND (
+        p_tools IS NULL
+        OR r.rollout_id IN (
+            SELECT c.rollout_id FROM tool_calls AS c
+            WHERE
+                p_tools IS NOT NULL
+                AND list_contains(p_tools, c.tool)
+                AND (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
+        )
+    );
