@@ -3,6 +3,7 @@
 Shared by all sources. Nothing here knows a format.
 """
 
+import contextlib
 import gzip
 import io
 import json
@@ -235,6 +236,9 @@ class Peek:
                 except ValueError:
                     continue
         if self.head[:1] in (b"{", b"[") and not self.is_dir:
+            if b"\n" not in self.head and not self.is_whole:  # one record may be longer than the head
+                with contextlib.suppress(ValueError, UnreadableError):
+                    return parse_json(next((each for _, each in lines(self.path) if each), b""))
             try:
                 return parse_json(read_bytes(self.path)) if self.path.stat().st_size < 512 * 1024 * 1024 else None
             except (ValueError, OSError, UnreadableError):

@@ -58,7 +58,7 @@ def best_of_k_by_sample(values: ArrayLike, samples: Labels, k: int) -> Floats:
     array, codes = array[order], codes[order]
     counts = np.bincount(codes, minlength=num_samples)
     weighted = array * _weights_of_rows(codes, counts, k)
-    best = np.asarray(np.bincount(codes, weights=weighted, minlength=num_samples), dtype=np.float64)
+    best = np.bincount(codes, weights=weighted, minlength=num_samples)
     best[counts < k] = np.nan
     return best
 
@@ -70,7 +70,7 @@ def best_of_k_weights(n: int, k: int) -> Floats:
     """
     ranks = np.arange(n - 1, 0, -1, dtype=np.float64)
     factors = np.concatenate(([k / n], np.maximum(ranks - k + 1, 0.0) / ranks))
-    return np.cumprod(factors)[::-1]
+    return np.asarray(np.cumprod(factors)[::-1], dtype=np.float64)
 
 
 def _counts(num_attempts: ArrayLike, num_passed: ArrayLike, k: int) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import pandas as pd
 from queries.curves import reward_curve
 
 Question = Callable[..., pd.DataFrame]
-"""Called with a `Reading`, the shared `Filters` where its second parameter is called so, and its own keyword parameters."""
+"""Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
 
 QUESTIONS: dict[str, Question] = {
     "reward_curve": reward_curve,
