@@ -7,8 +7,10 @@ arguments as objects), and calls recovered from plain text. Result: rows of `mes
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
+from ingest.chat_template import segments
 from ingest.reading import dump_json, parse_json, text
 
 Values = dict[str, Any]
@@ -21,6 +23,8 @@ _ERROR_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("exception", re.compile(r"^(?:Traceback \(most recent call last\)|[A-Za-z_.]{1,60}(?:Error|Exception): )")),
     ("error", re.compile(r"^\W{0,3}(?:tool )?error\b(?! ?(?:rate|bars?|margin))", re.I)),
 )
+_ERROR_WORDS = ("error", "exception", "timeout", "traceback")
+"""One of these stands in whatever the patterns match: looking for them first is several times as fast."""
 
 
 def inferred_error(output: str | None) -> str | None:
@@ -33,6 +37,9 @@ def inferred_error(output: str | None) -> str | None:
     head = output[:400].lstrip()
     if head.startswith(('{"error"', "{'error'", '{"Error"')):
         return None if head[8:].lstrip(" \"':").startswith(("null", "None", "false", '""')) else "error"
+    lowered = head.lower()
+    if not any(word in lowered for word in _ERROR_WORDS):
+        return None
     for kind, pattern in _ERROR_PATTERNS:
         if pattern.match(head):
             return kind
@@ -112,7 +119,7 @@ class Conversation:
         `arguments` is a JSON string, an object, or free text.
         """
         if name.strip().startswith(PARALLEL_WRAPPER):
-            inner = _wrapped(arguments)
+            inner = wrapped_calls(arguments)
             if inner:
                 wrapper = f"w{len(self.tool_calls)}"
                 return [self._call(each, args, wrapper_id=wrapper, **values) for each, args in inner]
@@ -199,7 +206,7 @@ class Conversation:
         return taken
 
 
-def _wrapped(arguments: Any) -> list[tuple[str, Any]]:
+def wrapped_calls(arguments: Any) -> list[tuple[str, Any]]:
     """Calls inside a parallel wrapper: `{"tool_uses": [{"recipient_name", "parameters"}]}`; empty when malformed."""
     if isinstance(arguments, str):
         try:
@@ -284,51 +291,80 @@ def _calls(message: Values) -> list[tuple[str, Any, str | None]]:
     return found
 
 
-_THINK = re.compile(r"<think>(.*?)</think>", re.S)
-_TURN = re.compile(r"<tool_call>(?P<call>.*?)</tool_call>|<tool_response>(?P<answer>.*?)</tool_response>", re.S)
+def prompt_text(messages: Iterable[Values]) -> str | None:
+    """The task as the policy saw it: role and text of each prompt message; None without any."""
+    return "\n\n".join(f"{row['role']}: {row['text'] or ''}" for row in messages) or None
+
+
+def prompt_hash(messages: Iterable[Values]) -> str:
+    """Hash of the roles and texts of prompt messages, by which equal prompts are one sample."""
+    asked = dump_json([[row["role"], row["text"]] for row in messages]) or ""
+    return blake2b(asked.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+_THINK = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.S)
+_TURN = re.compile(
+    r"<tool_call>(?P<call>.*?)</tool_call>|(?P<bare><function=[^>]{1,200}>.*?</function>)"
+    r"|<tool_response>(?P<answer>.*?)</tool_response>",
+    re.S,
+)
 
 
 def from_text(output: str, conversation: Conversation | None = None) -> Conversation:
-    """Recover turns, calls and answers from decoded text (`<tool_call>{json}</tool_call>`, `<tool_response>`).
+    """Recover turns, calls and answers from decoded text (`<tool_call>`, `<function=…>`, `<tool_response>`, `<think>`).
 
     Best effort: every call is marked `parse_source = "text"`. Text before a call, and the call, are one assistant
-    message; a response is a tool message; consecutive calls without text between them are parallel.
+    message; a response is a tool message; consecutive calls without text between them are parallel. Messages of other
+    roles between two turns of the assistant are kept (`segments`). Empty text is one empty assistant message.
     """
     talk = conversation or Conversation()
-    position, spoke = 0, False
-    for match in _TURN.finditer(output):
-        between = output[position : match.start()]
-        position = match.end()
-        if match["call"] is not None:
-            if not spoke or _meaningful(between):
-                _say_text(talk, between)
-                spoke = True
-            _text_call(talk, match["call"])
-            continue
-        if _meaningful(between):
-            _say_text(talk, between)
-        answer = match["answer"].strip()
-        row = talk.say("tool", text(answer))
-        calls = talk.answer(text(answer), result_index=row["message_index"])
-        row["tool"] = calls[0]["tool"]
-        spoke = False
-    rest = output[position:]
-    if _meaningful(rest) or not talk.messages:
-        _say_text(talk, rest)
+    before = len(talk.messages)
+    for role, piece in segments(output, "assistant"):
+        _read_segment(talk, role, piece)
+    if len(talk.messages) == before:
+        _say_text(talk, "")
     return talk
 
 
-def _meaningful(piece: str) -> bool:
-    return bool(re.sub(r"<\|?[\w/|]{1,40}\|?>|^(?:user|assistant|tool)$", "", piece, flags=re.M).strip())
+def _read_segment(talk: Conversation, role: str, piece: str) -> None:
+    position, spoke = 0, False
+    for match in _TURN.finditer(piece):
+        between = piece[position : match.start()]
+        position = match.end()
+        call = match["call"] if match["call"] is not None else match["bare"]
+        if call is None:
+            _say_between(talk, role, between)
+            answer = text(match["answer"].strip())
+            row = talk.say("tool", answer)
+            row["tool"] = talk.answer(answer, result_index=row["message_index"])[0]["tool"]
+            spoke = False
+        else:
+            if not spoke or between.strip():
+                _say_text(talk, between)
+            spoke = True
+            _text_call(talk, call)
+    _say_between(talk, role, piece[position:])
+
+
+def _say_between(talk: Conversation, role: str, piece: str) -> None:
+    if not piece.strip():
+        return
+    if role == "assistant":
+        _say_text(talk, piece)
+    elif role == "tool":
+        row = talk.say("tool", text(piece.strip()))
+        row["tool"] = talk.answer(row["text"], result_index=row["message_index"])[0]["tool"]
+    else:
+        talk.say(role, text(piece.strip()))
 
 
 def _say_text(talk: Conversation, piece: str) -> None:
-    thoughts = _THINK.findall(piece)
-    visible = _THINK.sub("", piece)
-    visible = re.sub(r"^(?:\s*<\|?[\w/|]{1,40}\|?>\s*)*(?:assistant|user)?\n", "", visible).strip()
-    row = talk.say("assistant", text(visible), is_sampled=True)
+    if "</think>" in piece and "<think>" not in piece.split("</think>", 1)[0]:
+        piece = f"<think>{piece}"  # templates that open the reasoning in the prompt leave only its end
+    thoughts = "\n".join(each.strip() for each in _THINK.findall(piece)).strip()
+    row = talk.say("assistant", text(_THINK.sub("", piece).strip()), is_sampled=True)
     if thoughts:
-        row["reasoning_text"] = text("\n".join(thoughts).strip())
+        row["reasoning_text"] = text(thoughts)
 
 
 def _text_call(talk: Conversation, body: str) -> None:
@@ -342,6 +378,7 @@ def _text_call(talk: Conversation, body: str) -> None:
     xml = re.match(r"\s*<function=([^>]{1,200})>(.*?)(?:</function>|$)", body, re.S)
     if xml:
         pairs = re.findall(r"<parameter=([^>]{1,200})>(.*?)</parameter>", xml[2], re.S)
-        talk.call(xml[1], {key: each.strip() for key, each in pairs}, parse_source="text")
+        inner = {key.strip(): each.strip() for key, each in pairs} if pairs else xml[2].strip() or {}
+        talk.call(xml[1], inner, parse_source="text")
         return
     talk.call("unknown", body.strip(), parse_source="text")

@@ -1,9 +1,26 @@
 """The registry of sources: one line each, most specific first. The annotation is what type-checks every module."""
 
-from ingest.sources import tau_bench
+from ingest.sources import (
+    observatory_jsonl,
+    openai_evals,
+    openai_fine_tuning,
+    prime_rl,
+    tau_bench,
+    trl,
+    verifiers,
+    verifiers_legacy,
+)
 from ingest.sources.base import Source
 
-SOURCES: tuple[Source, ...] = (tau_bench,)
+SOURCES: tuple[Source, ...] = (
+    tau_bench,
+    openai_fine_tuning,
+    openai_evals,
+    observatory_jsonl,
+    prime_rl,
+    verifiers,
+    verifiers_legacy,
+)
 
 
 def source(name: str) -> Source:
