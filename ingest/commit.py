@@ -101,7 +101,8 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
             if each.name == "rollouts":
                 store.replace(each.name, finish.rollouts(also), run_ids, [*source_ids, *also])
             elif each.name not in ("run_summaries", "annotations"):
-                store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
+                if staged(folders, each.name) is not None or store.files(each.name, run_ids):
+                    store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
         store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
     return notes
 

@@ -1,0 +1,309 @@
+"""The command line: `observatory ingest | pull | query | export | serve | …`.
+
+Thin: every command parses, calls one function of `ingest` or `queries`, and prints. Exit codes: 0 all
+read (or answered), 1 nothing could be read (or asked), 2 wrong usage, 3 read with rejects or with files that failed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from dashboard import show
+from dashboard.pulls import land_openai
+from dashboard.sample import sample_data
+from ingest.doctor import examine
+from ingest.errors import ObservatoryError, QuestionError
+from ingest.forget import forget as run_forget
+from ingest.runner import Request
+from ingest.runner import ingest as run_ingest
+from ingest.runs import run_slug
+from ingest.schema import SPLITS
+from ingest.sources import SOURCES
+from ingest.sources.base import Options
+from ingest.staging import Overrides
+from ingest.store import RETENTION_DAYS, Store
+from queries.asking import answer
+from queries.connection import open_store
+from queries.export import export as run_export
+from queries.filters import Filters
+from queries.ingests import run_overview
+
+app = typer.Typer(
+    name="observatory",
+    help="See how an agent behaves while it is fine-tuned with reinforcement learning.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+pull_app = typer.Typer(
+    help="Fetch from a service: raw answers land as files first, then they are ingested.", no_args_is_help=True
+)
+app.add_typer(pull_app, name="pull")
+errors = Console(stderr=True)
+
+StoreOption = Annotated[
+    Path, typer.Option("--store", envvar="OBSERVATORY_STORE", help="Folder of the store.", show_default="./data")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one machine-readable object and nothing else.")]
+DEFAULT_STORE = Path("data")
+
+
+@app.command(name="ingest")
+def ingest_command(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders, globs or http(s) URLs.")],
+    store: StoreOption = DEFAULT_STORE,
+    source: Annotated[str | None, typer.Option(help="Read every file with this source.")] = None,
+    run: Annotated[str | None, typer.Option(help="Put everything into this run.")] = None,
+    split: Annotated[str | None, typer.Option(help="train, valid, test or production, for all rollouts read.")] = None,
+    step: Annotated[int | None, typer.Option(help="Training step, for all rollouts read.")] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="field=path.to.value in a JSON line; may be repeated.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes to read with.", show_default="all cores")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Read unchanged files again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read files into the store."""
+    request = Request(
+        paths,
+        source=_known_source(source),
+        overrides=Overrides(run, _known_split(split), step),
+        options=Options(_mapping(mapping or [])),
+        force=force,
+        workers=workers,
+    )
+    _ingest(Store(store), request, as_json=as_json)
+
+
+@pull_app.command("openai")
+def pull_openai(
+    job: Annotated[str, typer.Option(help="Fine-tuning job, ftjob-…")],
+    store: StoreOption = DEFAULT_STORE,
+    base_url: Annotated[str, typer.Option(help="API root; for Azure https://NAME.openai.azure.com/openai")] = "",
+    api_version: Annotated[str | None, typer.Option(help="Azure's api-version, where it needs one.")] = None,
+    run: Annotated[str | None, typer.Option(help="Name of the run.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch a fine-tuning job: job, events, checkpoints, result files, validation runs."""
+    target = Store(store)
+    folder = land_openai(
+        target.root / "landed", job, base_url, api_version, notify=_nothing if as_json else show.aside.print
+    )
+    _ingest(target, Request([folder], source=None, overrides=Overrides(run)), as_json=as_json)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def query(
+    context: typer.Context,
+    question: Annotated[str | None, typer.Argument(help="Question; without one, all are listed.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    run: Annotated[list[str] | None, typer.Option(help="Only this run (name or id); may be repeated.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Only this split; may be repeated.")] = None,
+    step: Annotated[str | None, typer.Option(help="Only this step, or a range 3..9.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only rollouts that ended so; may be repeated.")] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option(help="Only rollouts that called this tool; may be repeated.")
+    ] = None,
+    environment: Annotated[list[str] | None, typer.Option(help="Only this environment; may be repeated.")] = None,
+    subset: Annotated[str | None, typer.Option(help="all, or effective: only rollouts that were trained on.")] = None,
+    snapshot: Annotated[int | None, typer.Option(help="Snapshot to read.", show_default="the latest")] = None,
+    format: Annotated[str, typer.Option(help="table, json, csv or parquet.")] = "table",
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Ask a question; its own parameters follow as --name value (e.g. --baseline RUN@STEP --candidate RUN@STEP)."""
+    if question is None:
+        show.questions()
+        return
+    first, last = step_range(step)
+    runs = tuple(map(run_slug, run)) if run else None
+    filters = Filters(runs, _tuple(split), first, last, _tuple(status), _tuple(tool), _tuple(environment), subset)
+    frame = answer(open_store(store, snapshot), question, filters, own_parameters(context.args))
+    show.frame(frame, format, out)
+
+
+@app.command()
+def export(
+    to: Annotated[Path, typer.Option(help="Folder to write to.")],
+    store: StoreOption = DEFAULT_STORE,
+    tables: Annotated[str | None, typer.Option(help="Tables, separated by commas.", show_default="all")] = None,
+    questions: Annotated[str | None, typer.Option(help="Questions to export as well, separated by commas.")] = None,
+    run: Annotated[list[str] | None, typer.Option(help="Only this run; may be repeated.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write documented Parquet files, partitioned by run, with a manifest, in one step."""
+    filters = Filters(run_ids=tuple(map(run_slug, run)) if run else None)
+    manifest = run_export(
+        open_store(store), to, tables=_list(tables), questions=_list(questions) or [], filters=filters
+    )
+    if as_json:
+        typer.echo(json.dumps(manifest))
+    else:
+        show.manifest(manifest, to)
+
+
+@app.command()
+def sources(as_json: JsonOption = False) -> None:
+    """List the formats that can be read, and what each can fill."""
+    show.sources(as_json=as_json)
+
+
+@app.command()
+def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Check the store and say what to do."""
+    findings = examine(store)
+    show.findings(findings, as_json=as_json)
+    raise typer.Exit(1 if any(each.is_problem for each in findings) else 0)
+
+
+@app.command()
+def compact(
+    store: StoreOption = DEFAULT_STORE,
+    keep_days: Annotated[int, typer.Option(help="Keep files that snapshots of so many days need.")] = RETENTION_DAYS,
+) -> None:
+    """Join small files; drop those that only old snapshots need."""
+    joined = Store(store).compact(keep_days)
+    typer.echo(
+        f"{sum(joined.values())} small files joined. Links pinned to snapshots older than {keep_days} days may end."
+    )
+
+
+@app.command()
+def forget(
+    what: Annotated[str, typer.Argument(help="A run, or the path or URI of a source.")],
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Remove a run, or everything one source brought."""
+    typer.echo(run_forget(Store(store), what))
+
+
+@app.command()
+def demo(
+    store: Annotated[Path, typer.Option(help="Folder of the sample store.")] = Path("data-demo"),
+    port: Annotated[int, typer.Option(help="Port of the dashboard.")] = 8501,
+    serve_it: Annotated[bool, typer.Option("--serve/--no-serve", help="Open the dashboard afterwards.")] = True,
+) -> None:
+    """Read the bundled sample data and open the dashboard on it."""
+    _ingest(Store(store), Request([sample_data()]), as_json=False)
+    if serve_it:
+        serve(store=store, port=port, address="127.0.0.1")
+
+
+@app.command()
+def serve(
+    store: StoreOption = DEFAULT_STORE,
+    port: Annotated[int, typer.Option(help="Port.")] = 8501,
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Open the dashboard (the same as `streamlit run dashboard/app.py`)."""
+    entry = Path(__file__).with_name("app.py")
+    environment = {**os.environ, "OBSERVATORY_STORE": str(store.resolve())}
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        str(entry),
+        f"--server.port={port}",
+        f"--server.address={address}",
+    ]
+    raise typer.Exit(subprocess.run(command, env=environment, cwd=entry.parent, check=False).returncode)
+
+
+def _ingest(store: Store, request: Request, *, as_json: bool) -> None:
+    with show.progress(quiet=as_json) as notify:
+        report = run_ingest(store, request, notify)
+    filters = Filters(run_ids=tuple(sorted(report.runs)))
+    overview = run_overview(open_store(store.root), filters) if report.runs else None
+    show.report(report, overview, as_json=as_json)
+    raise typer.Exit(report.exit_code)
+
+
+def _nothing(_: object) -> None:
+    """Say nothing: `--json` keeps the output for one object."""
+
+
+def _known_source(name: str | None) -> str | None:
+    names = [each.NAME for each in SOURCES]
+    if name is not None and name not in names:
+        raise typer.BadParameter(f"there is no source {name!r}; there are {', '.join(names)}")
+    return name
+
+
+def _known_split(name: str | None) -> str | None:
+    if name is not None and name not in SPLITS:
+        raise typer.BadParameter(f"split must be one of {', '.join(SPLITS)}")
+    return name
+
+
+def step_range(text: str | None) -> tuple[int | None, int | None]:
+    """First and last step of `5`, `3..9`, `3..` or `..9`.
+
+    Raises:
+        QuestionError: It is none of these.
+    """
+    if text is None:
+        return None, None
+    first, dots, last = text.partition("..")
+    try:
+        low = int(first) if first else None
+        return low, (int(last) if last else None) if dots else low
+    except ValueError:
+        raise QuestionError(f"--step takes a number or a range such as 3..9, not {text!r}") from None
+
+
+def own_parameters(arguments: list[str]) -> dict[str, str]:
+    """`--name value` and `--name=value` pairs; a name without value is true.
+
+    Raises:
+        QuestionError: Something is no option.
+    """
+    found: dict[str, str] = {}
+    waiting: str | None = None
+    for each in arguments:
+        if each.startswith("--"):
+            name, equals, value = each[2:].partition("=")
+            found[name] = value if equals else "true"
+            waiting = None if equals else name
+        elif waiting is not None:
+            found[waiting], waiting = each, None
+        else:
+            raise QuestionError(f"{each!r} is no option; a question's parameters are given as --name value")
+    return found
+
+
+def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(values) if values else None
+
+
+def _list(text: str | None) -> list[str] | None:
+    return [each.strip() for each in text.split(",") if each.strip()] if text is not None else None
+
+
+def _mapping(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise typer.BadParameter(f"--map takes field=path, not {pair!r}")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def main() -> None:
+    """Entry point: our own errors are one line on standard error and exit code 1."""
+    try:
+        app()
+    except ObservatoryError as error:
+        errors.print(Text.assemble(("observatory: ", "bold"), str(error)), soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        errors.print("observatory: stopped; what was committed stays, the rest is read again next time")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

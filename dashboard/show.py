@@ -1,0 +1,243 @@
+"""What the command line prints: progress, reports, frames, lists. Standard output holds the answer and nothing else."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ingest.doctor import Finding
+from ingest.errors import QuestionError
+from ingest.runner import Progress as Done
+from ingest.runner import Report
+from ingest.sources import SOURCES
+from ingest.sources.base import FIELDS
+from queries.asking import parameters, question, takes_filters
+from queries.questions import QUESTIONS
+
+FORMATS = ("table", "json", "csv", "parquet")
+MAX_LISTED = 8
+
+out = Console(soft_wrap=True)
+aside = Console(stderr=True, soft_wrap=True)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[Done], None]]:
+    """A progress bar with counts on standard error; nothing where `quiet`."""
+    if quiet:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=aside, transient=True) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def notify(done: Done) -> None:
+            counts = f"{done.stage} · {done.rollouts:,} rollouts" + (
+                f" · {done.rejects:,} rejects" if done.rejects else ""
+            )
+            bar.update(task, total=done.total_bytes, completed=done.done_bytes, description=counts)
+
+        yield notify
+
+
+def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> None:
+    """What an ingest brought: by run first, then what was skipped, failed and rejected."""
+    if as_json:
+        typer.echo(json.dumps(_report_object(done, overview)))
+        return
+    if overview is not None and len(overview):
+        for run_id, rows in overview.groupby("run_id", sort=True):
+            out.print(
+                f"[bold]{escape(str(rows['name'].iloc[0]))}[/bold]" + _run_id_note(str(run_id), rows), highlight=False
+            )
+            for _, row in rows.iterrows():
+                out.print("  " + escape(split_sentence(row)), highlight=False)
+    unchanged = f", {done.unchanged:,} unchanged" if done.unchanged else ""
+    out.print(
+        f"{done.sources:,} sources read{unchanged}, {done.rollouts:,} rollouts, {done.rejects:,} rejects.",
+        highlight=False,
+    )
+    for title, entries in (
+        ("Note", done.notes),
+        ("Could not be read", done.failed),
+        ("Skipped, not recognised", done.skipped),
+    ):
+        for entry in entries[:MAX_LISTED]:
+            out.print(f"{title}: {escape(entry)}", highlight=False)
+        if len(entries) > MAX_LISTED:
+            out.print(f"{title}: … and {len(entries) - MAX_LISTED:,} more", highlight=False)
+    if done.rejects:
+        out.print("Why records were rejected: observatory query reject_reasons", highlight=False)
+
+
+def _run_id_note(run_id: str, rows: pd.DataFrame) -> str:
+    return "" if run_id == rows["name"].iloc[0] else f" (run id {run_id})"
+
+
+def split_sentence(row: Mapping[str, Any]) -> str:
+    """One line on a run's split: steps, environments, samples, rollouts, first → last reward and which reward it is."""
+    if not row["num_rollouts"]:
+        return f"no rollouts ({row['source_format']}: job metrics and events only)"
+    steps = "no steps" if not row["num_steps"] else f"step {row['first_step']}"
+    if row["num_steps"] > 1:
+        steps = f"{row['num_steps']:,} steps ({row['first_step']}–{row['last_step']})"
+    environments = [each for each in row["environments"] if each] if row["environments"] is not None else []
+    where = f", {len(environments):,} environments" if len(environments) > 1 else ""
+    trained = f" ({row['num_effective']:,} used for training)" if row["num_effective"] else ""
+    split = "split unknown" if pd.isna(row["split"]) else row["split"]
+    return (
+        f"{split}: {steps}{where}, up to {row['num_samples_max']:,} samples a step, {row['num_rollouts']:,} rollouts"
+        f"{trained}, {reward_sentence(row)}"
+    )
+
+
+def reward_sentence(row: Mapping[str, Any]) -> str:
+    """First → last reward and its name, "not scored" where there is none."""
+    if pd.isna(row["first_reward"]):
+        return "not scored"
+    name = "as its source reports it" if pd.isna(row["reward_name"]) else str(row["reward_name"])
+    change = f"{row['first_reward']:.3f}"
+    if row["num_steps"] > 1:
+        change += f" → {row['last_reward']:.3f}"
+    return f"reward {change} (mean over samples; {name})"
+
+
+def _report_object(done: Report, overview: pd.DataFrame | None) -> dict[str, Any]:
+    return {
+        "exit_code": done.exit_code,
+        "sources": done.sources,
+        "unchanged": done.unchanged,
+        "rollouts": done.rollouts,
+        "rejects": done.rejects,
+        "rows": dict(done.rows),
+        "failed": done.failed,
+        "skipped": done.skipped,
+        "notes": done.notes,
+        "runs": [] if overview is None else json.loads(to_json(overview)),
+    }
+
+
+def to_json(frame: pd.DataFrame) -> bytes:
+    """A frame as a JSON array of rows; NULL, NaN and infinite values are null, times ISO 8601 in UTC."""
+    return orjson.dumps(
+        frame.to_dict("records"), default=_jsonable, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
+    )
+
+
+def _jsonable(value: Any) -> Any:
+    return None if value is pd.NA or value is pd.NaT else str(value)
+
+
+def frame(answer: pd.DataFrame, format: str, path: Path | None) -> None:
+    """Print an answer, or write it to a file.
+
+    Raises:
+        QuestionError: The format is unknown, or Parquet was asked for on a terminal.
+    """
+    if format not in FORMATS:
+        raise QuestionError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+    if format == "table":
+        _print_table(answer)
+        return
+    data = encoded(answer, format)
+    if path is not None:
+        path.write_bytes(data)
+    elif format == "parquet" and sys.stdout.isatty():
+        raise QuestionError("Parquet is not for a terminal: add --out FILE or redirect the output")
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def encoded(answer: pd.DataFrame, format: str) -> bytes:
+    """An answer as JSON, CSV or Parquet bytes."""
+    if format == "json":
+        return to_json(answer) + b"\n"
+    if format == "csv":
+        return answer.to_csv(index=False).encode()
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pandas(answer, preserve_index=False), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def _print_table(answer: pd.DataFrame) -> None:
+    if answer.empty:
+        out.print("no rows")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in answer.columns:
+        numeric = pd.api.types.is_numeric_dtype(answer[name])
+        table.add_column(str(name), justify="right" if numeric else "left", overflow="fold")
+    for row in answer.itertuples(index=False):
+        table.add_row(*(escape(cell(value)) for value in row))
+    out.print(table)
+
+
+def cell(value: Any) -> str:
+    """A value for a person: four significant digits, thousands separated, nothing for NULL."""
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value) or value is pd.NaT:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    if isinstance(value, pd.Timestamp):
+        return f"{value:%Y-%m-%d %H:%M:%S}Z"
+    return str(value)
+
+
+def questions() -> None:
+    """List every question with its parameters."""
+    table = Table("question", "what it answers", "own parameters", box=None, pad_edge=False, header_style="bold")
+    for name in sorted(QUESTIONS):
+        own = ", ".join(f"--{each.replace('_', '-')}" for each in parameters(question(name)))
+        if takes_filters(question(name)):
+            own = f"{own}, filters" if own else "filters"
+        doc = (QUESTIONS[name].__doc__ or "").split("\n", 1)[0]
+        table.add_row(name, doc.rsplit(": ", 1)[-1], own)
+    out.print(table)
+    out.print("Filters: --run --split --step --status --tool --environment --subset")
+
+
+def sources(*, as_json: bool) -> None:
+    """List the sources and what each fills."""
+    if as_json:
+        found = [
+            {"name": each.NAME, "title": each.TITLE, "hint": each.HINT, "fills": sorted(each.FILLS)} for each in SOURCES
+        ]
+        typer.echo(json.dumps(found))
+        return
+    for each in SOURCES:
+        lacks = [FIELDS[name] for name in FIELDS if name not in each.FILLS]
+        out.print(f"[bold]{each.NAME}[/bold]  {escape(each.TITLE)}", highlight=False)
+        out.print(f"  recognised by: {escape(each.HINT)}", highlight=False)
+        out.print(f"  cannot tell: {', '.join(lacks) or 'nothing: it fills everything'}", highlight=False)
+
+
+def findings(found: Sequence[Finding], *, as_json: bool) -> None:
+    """What `doctor` found."""
+    if as_json:
+        typer.echo(json.dumps([{"check": each.check, "problem": each.is_problem, "text": each.text} for each in found]))
+        return
+    for each in found:
+        mark = "[bold]problem[/bold]" if each.is_problem else "ok     "
+        out.print(f"{mark}  {each.check}: {escape(each.text)}", highlight=False)
+
+
+def manifest(written: Mapping[str, Any], to: Path) -> None:
+    """What an export wrote."""
+    files = written["files"]
+    total = sum(each["num_rows"] for each in files)
+    out.print(
+        f"{len(files):,} Parquet files with {total:,} rows in {escape(str(to))} (snapshot {written['snapshot_id']})"
+    )

@@ -1,0 +1,36 @@
+"""Removes a run, or what one source brought, from the store."""
+
+from pathlib import Path
+
+from ingest.commit import ledger
+from ingest.discover import source_uri
+from ingest.errors import StoreError
+from ingest.runs import run_slug
+from ingest.store import Store
+
+
+def forget(store: Store, what: str) -> str:
+    """Forget a run (by name or id) or a source (by path or URI). Returns a sentence on what was removed.
+
+    Raises:
+        StoreError: Neither a run nor a source of that name is in the store.
+    """
+    entries = ledger(store)
+    for source_id in (what, source_uri_or_text(what)):
+        if source_id in entries:
+            runs = entries[source_id].run_ids
+            store.forget(runs, [source_id])
+            return f"Forgot what {source_id} brought to {', '.join(runs)}."
+    run_id = run_slug(what)
+    if any(run_id in entry.run_ids for entry in entries.values()):
+        store.forget([run_id])
+        return f"Forgot run {what}."
+    known = sorted({run for entry in entries.values() for run in entry.run_ids})
+    raise StoreError(
+        f"{what!r} is neither a run nor a source of this store; its runs: {', '.join(known[:20]) or 'none'}"
+    )
+
+
+def source_uri_or_text(what: str) -> str:
+    """URI of a path, the text itself where it is a URI already."""
+    return what if "://" in what else source_uri(Path(what))

@@ -1,0 +1,92 @@
+"""Asks a question by name with parameters given as text: the shell and scheduled exports share it."""
+
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ingest.errors import QuestionError
+from queries.connection import Reading
+from queries.filters import Filters
+from queries.questions import QUESTIONS, Question
+
+
+def question(name: str) -> Question:
+    """The question of that name.
+
+    Raises:
+        QuestionError: There is none; the message names them all.
+    """
+    try:
+        return QUESTIONS[name.replace("-", "_")]
+    except KeyError:
+        raise QuestionError(f"there is no question {name!r}; ask one of {', '.join(sorted(QUESTIONS))}") from None
+
+
+def takes_filters(asked: Question) -> bool:
+    """Whether the question takes the shared filters."""
+    return "filters" in inspect.signature(asked).parameters
+
+
+def parameters(asked: Question) -> dict[str, inspect.Parameter]:
+    """The question's own parameters by name, without the store and the shared filters."""
+    found = inspect.signature(asked).parameters
+    return {name: each for name, each in found.items() if name not in ("store", "filters")}
+
+
+def answer(store: Reading, name: str, filters: Filters, given: Mapping[str, str]) -> pd.DataFrame:
+    """The answer to a question, its own parameters given as text (several values separated by commas).
+
+    Raises:
+        QuestionError: A parameter is unknown, missing, or does not fit its type; or filters were set that it ignores.
+    """
+    asked = question(name)
+    known = parameters(asked)
+    values: dict[str, Any] = {}
+    hints = typing.get_type_hints(asked)
+    for key, value in given.items():
+        key = key.replace("-", "_")
+        if key not in known:
+            takes = ", ".join(known) or "no parameters of its own"
+            raise QuestionError(f"{name} does not take {key!r}; it takes {takes}")
+        values[key] = converted(key, value, hints[key])
+    lacking = [key for key, each in known.items() if each.default is inspect.Parameter.empty and key not in values]
+    if lacking:
+        raise QuestionError(f"{name} needs {', '.join('--' + key.replace('_', '-') for key in lacking)}")
+    if takes_filters(asked):
+        return asked(store, filters, **values)
+    if filters != Filters():
+        raise QuestionError(f"{name} is not restricted by filters ({filters.sentence()})")
+    return asked(store, **values)
+
+
+def converted(name: str, value: str, hint: Any) -> Any:
+    """Text as a value of a parameter's type: str, int, float, bool, a tuple of str, or None.
+
+    Raises:
+        QuestionError: The text is no such value.
+    """
+    options = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
+    if value == "" and type(None) in options:
+        return None
+    for option in options:
+        if typing.get_origin(option) is tuple:
+            return tuple(piece.strip() for piece in value.split(","))
+    try:
+        if bool in options:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
+        if int in options:
+            return int(value)
+        if float in options:
+            return float(value)
+    except (ValueError, KeyError):
+        kind = "true or false" if bool in options else "a whole number" if int in options else "a number"
+        raise QuestionError(f"{name} must be {kind}, not {value!r}") from None
+    return value

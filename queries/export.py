@@ -1,0 +1,135 @@
+"""Writes Parquet for pipelines: documented tables and questions, partitioned by run, with a manifest, in one step."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ingest.errors import QuestionError, StoreError
+from ingest.schema import TABLES, Table, table
+from queries.asking import answer
+from queries.connection import Reading
+from queries.filters import EVERYTHING, Filters
+
+MANIFEST = "manifest.json"
+EXPORTED = tuple(each.name for each in TABLES if each.name != "parts")
+"""Tables an export holds: all but the fragments that rollouts were joined from."""
+ROWS_PER_BATCH = 8_192
+
+
+def export(
+    store: Reading,
+    to: Path,
+    *,
+    tables: Sequence[str] | None = None,
+    questions: Sequence[str] = (),
+    filters: Filters = EVERYTHING,
+) -> dict[str, Any]:
+    """Export tables (None: all) and answers to questions; returns the manifest.
+
+    Layout: `<to>/<table>/run_id=<run>/part-0.parquet`, `<to>/questions/<question>.parquet`, `<to>/manifest.json`
+    with snapshot, schema (type, meaning, NULL) and every file with its rows and bytes. Written aside and moved: a reader sees
+    the old export or the new one, never half of one. Only the runs in `filters` are exported.
+
+    Raises:
+        QuestionError: A table or question is unknown.
+        StoreError: `to` holds something that is no export, or cannot be written.
+    """
+    chosen = list(EXPORTED if tables is None else tables)
+    unknown = sorted(set(chosen) - set(EXPORTED))
+    if unknown:
+        raise QuestionError(f"there is no table {', '.join(unknown)}; there are {', '.join(EXPORTED)}")
+    to = to.expanduser().resolve()
+    if to.exists() and any(to.iterdir()) and not (to / MANIFEST).exists():
+        raise StoreError(f"{to} holds other files; choose an empty folder, or one that an export was written to before")
+    aside = to.with_name(f".{to.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        aside.mkdir(parents=True)
+        for name in chosen:
+            _write_table(store, table(name), aside / name, filters)
+        for name in questions:
+            _write_answer(store, name, aside / "questions", filters)
+        manifest = _manifest(store, aside, chosen, questions, filters)
+        (aside / MANIFEST).write_text(json.dumps(manifest, indent=2))
+        _swap(aside, to)
+    except OSError as error:
+        raise StoreError(
+            f"the export to {to} could not be written ({error}); what was there before is untouched"
+        ) from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return manifest
+
+
+def _write_table(store: Reading, contract: Table, folder: Path, filters: Filters) -> None:
+    for run_id in _runs(store, contract, filters):
+        target = folder / f"run_id={run_id}"
+        target.mkdir(parents=True)
+        names = [name for name in contract.names if name != "run_id"]
+        schema = pa.schema([contract.arrow.field(name) for name in names])
+        with store.connection.cursor() as cursor:
+            sql = f"SELECT {', '.join(names)} FROM {contract.name} WHERE run_id = $run_id"  # noqa: S608 - schema names
+            reader = cursor.sql(sql, params={"run_id": run_id}).to_arrow_reader(ROWS_PER_BATCH)
+            with pq.ParquetWriter(target / "part-0.parquet", schema, compression="zstd") as writer:
+                for batch in reader:
+                    writer.write_batch(batch.cast(schema))
+
+
+def _runs(store: Reading, contract: Table, filters: Filters) -> Iterable[str]:
+    with store.connection.cursor() as cursor:
+        sql = f"SELECT DISTINCT run_id FROM {contract.name} ORDER BY run_id"  # noqa: S608 - a name of the schema
+        found = [str(row[0]) for row in cursor.sql(sql).fetchall()]
+    return [each for each in found if filters.run_ids is None or each in filters.run_ids]
+
+
+def _write_answer(store: Reading, name: str, folder: Path, filters: Filters) -> None:
+    frame = answer(store, name, filters, {})
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"{name}.parquet", compression="zstd")
+
+
+def _manifest(
+    store: Reading, folder: Path, tables: Sequence[str], questions: Sequence[str], filters: Filters
+) -> dict[str, Any]:
+    files = []
+    for file in sorted(folder.rglob("*.parquet")):
+        rows = pq.read_metadata(file).num_rows
+        files.append({"path": file.relative_to(folder).as_posix(), "num_rows": rows, "num_bytes": file.stat().st_size})
+    return {
+        "format": "rollout-observatory-export/1",
+        "snapshot_id": store.snapshot_id,
+        "snapshot_at": store.created_at.astimezone(UTC).isoformat(),
+        "exported_at": datetime.now(UTC).isoformat(),
+        "restriction": filters.sentence(),
+        "questions": list(questions),
+        "files": files,
+        "schema": {name: _described(table(name)) for name in tables},
+    }
+
+
+def _described(contract: Table) -> dict[str, Any]:
+    columns = [
+        {"name": each.name, "type": str(each.arrow), "meaning": each.meaning, "null": each.null}
+        for each in contract.columns
+    ]
+    return {"grain": contract.grain, "key": list(contract.key), "columns": columns}
+
+
+def _swap(aside: Path, to: Path) -> None:
+    """Put the new export in the place of the old one."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    old = to.with_name(f".{to.name}.{os.getpid()}.old")
+    if to.exists():
+        to.rename(old)
+    aside.rename(to)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+__all__ = ["EXPORTED", "MANIFEST", "export"]
