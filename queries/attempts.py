@@ -49,6 +49,8 @@ def best_of_k_by_sample(values: ArrayLike, samples: Labels, k: int) -> Floats:
 
     Samples come in order of first appearance, or sorted where labels are integers; NaN where fewer than k are scored.
     """
+    if k < 1:
+        raise ValueError(f"k is at least 1, not {k}")
     array = np.asarray(values, dtype=np.float64)
     codes = cluster_codes(samples)
     num_samples = int(codes.max()) + 1 if codes.size else 0
@@ -58,7 +60,7 @@ def best_of_k_by_sample(values: ArrayLike, samples: Labels, k: int) -> Floats:
     array, codes = array[order], codes[order]
     counts = np.bincount(codes, minlength=num_samples)
     weighted = array * _weights_of_rows(codes, counts, k)
-    best = np.bincount(codes, weights=weighted, minlength=num_samples)
+    best = np.asarray(np.bincount(codes, weights=weighted, minlength=num_samples), dtype=np.float64)
     best[counts < k] = np.nan
     return best
 

@@ -175,8 +175,13 @@ def holm(p_values: ArrayLike) -> Floats:
     """Holm's adjusted p-values, shape (m,): for a handful of measures. NaN (no test) stays NaN and does not count.
 
     Source: Holm 1979; p₍ᵢ₎·(m−i+1), made monotone, at most 1.
+
+    Raises:
+        ValueError: A value is no p-value.
     """
     p = np.asarray(p_values, dtype=np.float64)
+    if np.any((p < 0) | (p > 1)):
+        raise ValueError("p-values lie between 0 and 1")
     tested = np.flatnonzero(~np.isnan(p))
     order = tested[np.argsort(p[tested], kind="stable")]
     adjusted = np.full(p.shape, np.nan)
@@ -188,6 +193,9 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """Benjamini–Hochberg adjusted p-values, shape (m,): for flags on many samples. NaN stays NaN and does not count.
 
     Source: Benjamini and Hochberg 1995, as `scipy.stats.false_discovery_control`.
+
+    Raises:
+        ValueError: A value is no p-value.
     """
     p = np.asarray(p_values, dtype=np.float64)
     tested = ~np.isnan(p)

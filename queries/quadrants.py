@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queries.resampling import CELLS, bootstrap_mean
-from queries.stats import Codes, Estimate, Floats, Interval, Labels, factorize, share
+from queries.stats import Codes, Estimate, Floats, Interval, Labels, cluster_codes, share
 
 QUADRANTS: Final = (
     "better_fewer",
@@ -43,11 +43,14 @@ SINGLE = "single attempts: their noise cannot be measured"
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """One arm's rollouts: integer sample codes shared by both arms, reward and cost, each of shape (rollouts,)."""
+    """One arm's rollouts: the sample each attempts, its reward and its cost, each of shape (rollouts,).
 
-    samples: Codes
-    reward: Floats
-    cost: Floats
+    Samples are labelled alike in both arms; a rollout whose sample is None is paired with nothing.
+    """
+
+    samples: Labels
+    reward: ArrayLike
+    cost: ArrayLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +127,8 @@ def dead_band(
     of s²·(1/K₀+1/K₁), first over an arm's samples with two scored attempts or more, then over the arms that have any.
     0 with a note where attempts are single in both arms, or never differ.
     """
-    codes = factorize(np.concatenate((np.asarray(baseline_samples), np.asarray(candidate_samples))))[1]
     values = [np.asarray(each, dtype=np.float64) for each in (baseline, candidate)]
-    sides = (codes[: values[0].size], codes[values[0].size :])
-    size = int(codes.max()) + 1 if codes.size else 0
+    *sides, size = _shared_codes(baseline_samples, candidate_samples)
     counts, variances = zip(*(_spread(*each, size) for each in zip(values, sides, strict=True)), strict=True)
     paired = (counts[0] > 0) & (counts[1] > 0)
     repeated = [paired & (count > 1) for count in counts]
@@ -143,6 +144,13 @@ def dead_band(
     width, half_sd = sqrt(float(np.mean(whole))), sqrt(float(np.mean(halves)))
     note = None if num_repeated == num_samples else f"from the {num_repeated} of {num_samples} samples tried repeatedly"
     return DeadBand(width, half_sd, num_samples, num_repeated, note if width else "attempts at a sample never differ")
+
+
+def _shared_codes(baseline: Labels, candidate: Labels) -> tuple[Codes, Codes, int]:
+    """Sample codes of both arms' rollouts, equal where the label is, and how many codes there are."""
+    first, second = np.asarray(baseline), np.asarray(candidate)
+    codes = cluster_codes(np.concatenate((first, second)))
+    return codes[: first.size], codes[first.size :], int(codes.max()) + 1 if codes.size else 0
 
 
 def _spread(values: Floats, codes: Codes, size: int) -> tuple[NDArray[np.int64], Floats]:
@@ -217,22 +225,24 @@ def null_share(
     arms (see the module) and judged by the same dead-bands. Mean over the arms in which a sample has two attempts or
     more; None where there is no such arm.
     """
-    arms = [_complete(each) for each in (baseline, candidate)]
-    size = max((int(each.samples.max()) + 1 for each in arms if each.samples.size), default=0)
-    counts = [np.bincount(each.samples, minlength=size) for each in arms]
+    *sides, size = _shared_codes(baseline.samples, candidate.samples)
+    arms = [_complete(each, codes) for each, codes in zip((baseline, candidate), sides, strict=True)]
+    counts = [np.bincount(codes, minlength=size) for codes, _ in arms]
     paired = (counts[0] > 0) & (counts[1] > 0)
     target = 1 / np.maximum(counts[0], 1) + 1 / np.maximum(counts[1], 1)
     generator = np.random.default_rng(seed)
     shares, used = [], np.zeros(size, dtype=np.bool_)
-    for arm, count in zip(arms, counts, strict=True):
+    for (codes, measures), count in zip(arms, counts, strict=True):
         usable = paired & (count > 1)
         if not usable.any():
             continue
         used |= usable
         tally = np.zeros(len(QUADRANTS))
-        for rewards, costs in _half_differences(arm, count, usable, target, generator, num_splits):
-            codes = quadrant_codes(rewards, costs, eps_reward, eps_cost)
-            tally += np.bincount(codes.ravel(), minlength=len(QUADRANTS))
+        rows = usable[codes]
+        attempts, scale = count[usable], target[usable]
+        for rewards, costs in _half_differences(codes[rows], measures[:, rows], attempts, scale, generator, num_splits):
+            found = quadrant_codes(rewards, costs, eps_reward, eps_cost)
+            tally += np.bincount(found.ravel(), minlength=len(QUADRANTS))
         shares.append(tally / tally.sum())
     if not shares:
         return NullShares(None, 0, 0, SINGLE if paired.any() else "no sample is scored in both arms")
@@ -240,34 +250,36 @@ def null_share(
     return NullShares(dict(zip(QUADRANTS, mean.tolist(), strict=True)), int(used.sum()), num_splits)
 
 
-def _complete(arm: Attempts) -> Attempts:
-    """The attempts with reward and cost, sorted by sample."""
-    rows = np.flatnonzero(np.isfinite(arm.reward) & np.isfinite(arm.cost))
-    rows = rows[np.argsort(arm.samples[rows], kind="stable")]
-    return Attempts(arm.samples[rows], arm.reward[rows], arm.cost[rows])
+def _complete(arm: Attempts, codes: Codes) -> tuple[Codes, Floats]:
+    """Sample codes, and reward and cost of shape (2, attempts), of attempts that have both, sorted by sample."""
+    measures = np.stack((np.asarray(arm.reward, dtype=np.float64), np.asarray(arm.cost, dtype=np.float64)))
+    rows = np.flatnonzero(np.isfinite(measures).all(axis=0))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    return codes[rows], measures[:, rows]
 
 
 def _half_differences(
-    arm: Attempts,
-    count: NDArray[np.int64],
-    usable: NDArray[np.bool_],
+    codes: Codes,
+    measures: Floats,
+    attempts: NDArray[np.int64],
     target: Floats,
     generator: np.random.Generator,
     num_splits: int,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Blocks of scaled half-differences of reward and cost, shape (splits, usable samples); the arm is sorted."""
-    rows = usable[arm.samples]
-    samples, total = arm.samples[rows].astype(np.float64), count[usable]
-    low = total // 2
-    high = total - low
-    starts = np.cumsum(total) - total
+    """Blocks of half-differences of reward and cost, shape (splits, samples), scaled to have s²·target as variance.
+
+    `codes`, sorted, and `measures` are the attempts'; `attempts` and `target` are per sample.
+    """
+    low = attempts // 2
+    high = attempts - low
+    starts = np.cumsum(attempts) - attempts
     edges = np.column_stack((starts, starts + low)).ravel()
-    scale = np.sqrt(target[usable] / (1 / low + 1 / high))
-    block = max(1, CELLS // samples.size)
+    scale = np.sqrt(target / (1 / low + 1 / high))
+    block = max(1, CELLS // codes.size)
     for first in range(0, num_splits, block):
         splits = min(block, num_splits - first)
         # Sorting sample + random number shuffles within samples only: the first ⌊K/2⌋ of each are a random half.
-        order = np.argsort(samples + generator.random((splits, samples.size)), axis=1)
-        halves = (np.add.reduceat(values[rows][order], edges, axis=1) for values in (arm.reward, arm.cost))
+        order = np.argsort(codes + generator.random((splits, codes.size)), axis=1)
+        halves = (np.add.reduceat(values[order], edges, axis=1) for values in measures)
         reward, cost = ((sums[:, 0::2] / low - sums[:, 1::2] / high) * scale for sums in halves)
         yield reward, cost
