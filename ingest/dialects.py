@@ -23,8 +23,8 @@ _ERROR_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("exception", re.compile(r"^(?:Traceback \(most recent call last\)|[A-Za-z_.]{1,60}(?:Error|Exception): )")),
     ("error", re.compile(r"^\W{0,3}(?:tool )?error\b(?! ?(?:rate|bars?|margin))", re.I)),
 )
-_ERROR_WORDS = ("error", "exception", "timeout", "traceback")
-"""One of these stands in whatever the patterns match: looking for them first is several times as fast."""
+_ERROR_WORD = re.compile("error|exception|timeout|traceback", re.I)
+"""One of these stands in whatever the patterns match: looking for them first spares most outputs the rest."""
 
 
 def inferred_error(output: str | None) -> str | None:
@@ -37,8 +37,7 @@ def inferred_error(output: str | None) -> str | None:
     head = output[:400].lstrip()
     if head.startswith(('{"error"', "{'error'", '{"Error"')):
         return None if head[8:].lstrip(" \"':").startswith(("null", "None", "false", '""')) else "error"
-    lowered = head.lower()
-    if not any(word in lowered for word in _ERROR_WORDS):
+    if not _ERROR_WORD.search(head):
         return None
     for kind, pattern in _ERROR_PATTERNS:
         if pattern.match(head):

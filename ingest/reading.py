@@ -166,9 +166,11 @@ def timestamp(value: Any) -> datetime | None:
             return None
         if isinstance(value, int | float):
             seconds = float(value)
+            if not 0 < seconds < math.inf:
+                return None
             while abs(seconds) > 1e11:
                 seconds /= 1000.0
-            return datetime.fromtimestamp(seconds, UTC) if math.isfinite(seconds) and seconds > 0 else None
+            return datetime.fromtimestamp(seconds, UTC)
         if isinstance(value, str) and value:
             if value.replace(".", "", 1).isdigit():
                 return timestamp(float(value))
