@@ -4,7 +4,7 @@ Arrays of both arms are aligned: position i is the same sample in both, NaN wher
 Differences are candidate minus baseline. Beside the paired figure stands the unpaired one, and who is in neither.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal
 
@@ -73,13 +73,10 @@ def paired_difference(
     both = has_base & has_cand
     with np.errstate(over="ignore", invalid="ignore"):
         deltas = np.where(both, cand - base, np.nan)
-    if clusters is None:
-        estimate = sample_mean(deltas, confidence=confidence)
-    else:
-        estimate = clustered_mean(deltas, clusters, confidence=confidence)
+    estimate = _mean(deltas, clusters, confidence)
     if method != "t":
         interval = bootstrap_mean(deltas, seed=seed, clusters=clusters, method=method, confidence=confidence)
-        estimate = Estimate(estimate.value, interval, estimate.num, estimate.num_missing, estimate.standard_error)
+        estimate = replace(estimate, interval=interval)
     return PairedDifference(
         difference=estimate,
         baseline_mean=sample_mean(base[both]).value,
@@ -122,7 +119,7 @@ def correlation(baseline: ArrayLike, candidate: ArrayLike) -> float | None:
     base, cand = base[both], cand[both]
     if base.size < 3 or _is_flat(base) or _is_flat(cand):
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         r = float(np.corrcoef(base, cand)[0, 1])
     return r if np.isfinite(r) else None
 
@@ -216,7 +213,7 @@ def _log_interval(base: Floats, cand: Floats, codes: Labels | None, confidence: 
     residuals = cand / cand.mean() - base / base.mean()
     if np.abs(residuals).max() <= 1e-12:
         return Interval.none("log ratio", "every sample has the same ratio: nothing says how the next one differs")
-    spread = sample_mean(residuals) if codes is None else clustered_mean(residuals, codes)
+    spread = _mean(residuals, codes, confidence)
     if spread.standard_error is None:
         return Interval.none("log ratio", str(spread.interval.reason))
     units = residuals.size if codes is None else np.unique(np.asarray(codes)).size
@@ -224,6 +221,12 @@ def _log_interval(base: Floats, cand: Floats, codes: Labels | None, confidence: 
     middle = float(np.log(cand.mean() / base.mean()))
     low, high = np.exp(middle - half), np.exp(min(middle + half, 700.0))
     return Interval(float(low), float(high), "log ratio")
+
+
+def _mean(values: Floats, clusters: Labels | None, confidence: float) -> Estimate:
+    if clusters is None:
+        return sample_mean(values, confidence=confidence)
+    return clustered_mean(values, clusters, confidence=confidence)
 
 
 def _is_flat(values: Floats) -> bool:

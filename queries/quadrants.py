@@ -38,6 +38,8 @@ NOT_WORSE_FEWER: Final = ("better_fewer", "same_fewer")
 """The joint claim "cheaper and not worse"."""
 ROUNDING = 1e-9
 """Differences up to this much beyond a dead-band are the rounding of means, not a difference."""
+LARGEST = 1e100
+"""Beyond this a number cannot be squared and summed; it is noise of a broken grader and counts as not scored."""
 SINGLE = "single attempts: their noise cannot be measured"
 
 
@@ -155,8 +157,8 @@ def _shared_codes(baseline: Labels, candidate: Labels) -> tuple[Codes, Codes, in
 
 def _spread(values: Floats, codes: Codes, size: int) -> tuple[NDArray[np.int64], Floats]:
     """Scored attempts of each sample, and the variance between them (n−1; 0 where fewer than two)."""
-    finite = np.isfinite(values)
-    values, codes = values[finite], codes[finite]
+    kept = np.abs(values) < LARGEST
+    values, codes = values[kept], codes[kept]
     count = np.bincount(codes, minlength=size)
     mean = np.bincount(codes, weights=values, minlength=size) / np.maximum(count, 1)
     squares = np.bincount(codes, weights=(values - mean[codes]) ** 2, minlength=size)
@@ -253,7 +255,7 @@ def null_share(
 def _complete(arm: Attempts, codes: Codes) -> tuple[Codes, Floats]:
     """Sample codes, and reward and cost of shape (2, attempts), of attempts that have both, sorted by sample."""
     measures = np.stack((np.asarray(arm.reward, dtype=np.float64), np.asarray(arm.cost, dtype=np.float64)))
-    rows = np.flatnonzero(np.isfinite(measures).all(axis=0))
+    rows = np.flatnonzero((np.abs(measures) < LARGEST).all(axis=0))
     rows = rows[np.argsort(codes[rows], kind="stable")]
     return codes[rows], measures[:, rows]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from queries.stats import NOTHING, Codes, Floats, Interval, Labels, cluster_codes, no_spread, scored
+from queries.stats import NOTHING, TOO_LARGE, Codes, Floats, Interval, Labels, cluster_codes, no_spread, scored
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """From sums of columns, shape (…, columns), to values of shape (…)."""
@@ -84,8 +84,9 @@ def bootstrap(
     """
     name = bootstrap_name(method, clusters)
     totals = columns if clusters is None else _cluster_sums(columns, cluster_codes(clusters))
-    if totals.shape[0] == 0:
-        return Interval.none(name, NOTHING)
+    with np.errstate(over="ignore"):
+        if totals.shape[0] == 0 or not np.isfinite(np.abs(totals).sum()):
+            return Interval.none(name, TOO_LARGE if totals.size else NOTHING)
     if clusters is not None and totals.shape[0] < MIN_CLUSTERS:
         return Interval.none(name, f"{MIN_CLUSTERS} clusters needed for a bootstrap, {totals.shape[0]} here")
     if totals.shape[0] < (needed := ceil(1 - log2(1 - confidence))):
@@ -146,6 +147,9 @@ def sign_flip(
     else:
         units = kept
     units = units[units != 0]
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(units).sum()):
+            return PValue(None, "sign flip", kept.size, TOO_LARGE)
     # Sums of the same numbers in another order differ by rounding: those count as equally extreme.
     observed = abs(float(units.sum())) - 1e-12 * float(np.abs(units).sum())
     if units.size <= MAX_EXACT:

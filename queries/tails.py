@@ -5,14 +5,14 @@ attempts at the same sample resemble one another, which makes them somewhat too 
 """
 
 from dataclasses import dataclass
-from math import ceil, log, sqrt
+from math import ceil, isfinite, log, sqrt
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from queries.stats import NOTHING, Estimate, Floats, Interval, scored
+from queries.stats import NOTHING, TOO_LARGE, Estimate, Floats, Interval, scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,8 @@ def tail_share(measure: ArrayLike, cost: ArrayLike, threshold: float) -> TailSha
         total, tail_total = float(costs.sum()), float(costs[in_tail].sum())
     num, num_tail = costs.size, int(in_tail.sum())
     reason = NOTHING if num == 0 else "the total is zero" if not costs.any() else None
+    if not isfinite(total):
+        reason = TOO_LARGE
     if num and costs.min() < 0:
         reason = "some costs are negative: parts of the total are no shares"
     return TailShare(

@@ -209,3 +209,11 @@ def test_adjusted_values_are_ordered_and_no_smaller(p):
 def test_what_is_no_p_value_is_refused(adjust):
     with pytest.raises(ValueError, match="between 0 and 1"):
         adjust([0.5, 1.5])
+
+
+def test_numbers_too_large_to_add_are_said_not_a_crash():
+    base, cand = np.zeros(30), np.full(30, 1.5e308)
+    got = paired_difference(base + np.arange(30), cand, seed=0, method="percentile")
+    assert got.difference.value == 1.5e308
+    assert got.difference.interval.reason == got.p_value.reason == "the values are too large to average"
+    assert ratio_of_means(base + 1, cand, seed=0).interval.reason == "the values are too large to average"

@@ -239,3 +239,11 @@ def test_no_null_share_and_why():
     assert (apart.shares, apart.reason) == (None, "no sample is scored in both arms")
     empty = null_share(Attempts([], [], []), Attempts([], [], []), **ask)
     assert empty.shares is None
+
+
+def test_absurd_numbers_count_as_not_scored():
+    reward, samples = [0.0, 1.0, 1e308, -1.5e308], [1, 1, 1, 1]
+    assert dead_band(reward, samples, reward, samples) == dead_band(reward[:2], [1, 1], reward[:2], [1, 1])
+    ask = {"eps_reward": 0.0, "eps_cost": 0.0, "seed": 0}
+    absurd, sound = Attempts(samples, reward, reward), Attempts([1, 1], reward[:2], reward[:2])
+    assert null_share(absurd, absurd, **ask) == null_share(sound, sound, **ask)

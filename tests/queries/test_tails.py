@@ -110,6 +110,7 @@ def test_tail_is_strictly_above():
     [
         ([], [], "nothing scored"),
         ([5.0, 20.0], [0, 0], "the total is zero"),
+        ([5.0, 20.0], [1.5e308, 1.5e308], "the values are too large to average"),
         ([5.0, 20.0], [-1, 2], "some costs are negative: parts of the total are no shares"),
     ],
 )
