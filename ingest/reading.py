@@ -31,7 +31,9 @@ def open_binary(path: Path) -> BinaryIO:
     magic = raw.read(4)
     raw.seek(0)
     if magic[:2] == b"\x1f\x8b":
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        unzipped = gzip.GzipFile(fileobj=raw)
+        unzipped.myfileobj = cast(Any, raw)  # closed with it
+        return cast(BinaryIO, unzipped)
     if magic == b"\x28\xb5\x2f\xfd":
         reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
         return cast(BinaryIO, io.BufferedReader(cast(Any, reader), 1024 * 1024))

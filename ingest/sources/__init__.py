@@ -9,6 +9,7 @@ from ingest.sources import (
     trl,
     verifiers,
     verifiers_legacy,
+    verl,
 )
 from ingest.sources.base import Source
 
@@ -20,6 +21,8 @@ SOURCES: tuple[Source, ...] = (
     prime_rl,
     verifiers,
     verifiers_legacy,
+    trl,
+    verl,
 )
 
 
