@@ -10,8 +10,8 @@ The folder `INTO/<job id>` is what `ingest.sources.openai_fine_tuning` reads:
     job.json · events/ and checkpoints/ {head-<id>,after-<id>}.json · results/<file id>.csv
     evals/runs-<n>.json · evals/<eval run id>/items-<n>.json and, once all its items are there, run.json
 
-Every file is written aside and renamed. Pulling again asks only for what can be new: events and checkpoints are read from
-the newest back to what is known (an interrupted pull goes on where it broke off), finished eval runs and result
+Every file is written aside and renamed. Pulling again asks only for what can be new: events and checkpoints are read
+from the newest back to what is known (an interrupted pull goes on where it broke off), finished eval runs and result
 files are not asked for again. An endpoint that the service has closed is a note, not a failure of the rest.
 """
 
