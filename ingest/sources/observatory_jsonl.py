@@ -1,0 +1,114 @@
+"""Our own neutral format, for everyone who logs their own tool server and grader: JSON lines.
+
+Specification: `observatory_jsonl.schema.json`, beside this file (a test holds it against this reader).
+
+One rollout a line, whole; anything but the ids may be left out, and extra keys are kept in `metadata`:
+
+    {"run": "zava", "rollout_id": "r1", "sample_id": "s1", "attempt": 0, "step": 20, "split": "train", "reward": 0.5,
+     "messages": [{"role": "user", "content": "…"}, …], "tool_calls": [{"id": "c1", "latency_s": 0.2}],
+     "scores": {"answer": 1.0, "format": 0.0}}
+
+One event a line, where a tool server, a grader and the trainer each write a file of their own. Every line names the
+`rollout_id`, and the `run` where the files' names (or their folder's) do not; any order will do:
+
+    {"type": "rollout", "partial": true, "rollout_id": "r2", "sample_id": "s1", "step": 20, "split": "train"}
+    {"type": "message", "rollout_id": "r2", "index": 0, "role": "user", "content": "…"}
+    {"type": "tool_call", "rollout_id": "r2", "id": "c9", "name": "search", "arguments": {}, "output": "…"}
+    {"type": "score", "rollout_id": "r2", "grader": "answer", "value": 1.0}
+
+So a `rollout` line is the whole rollout unless it says `"partial": true`; the three other types are always pieces.
+About the run itself there are lines of the types `run`, `sample`, `metric`, `checkpoint` and `event`.
+
+With `--map field=path`, JSON objects of any other shape are read as rollout lines (`ingest.neutral_mapping`).
+Must not guess: a value of the wrong type rejects its line, with the reason.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ingest import neutral_lines
+from ingest.neutral_fields import FieldError
+from ingest.neutral_mapping import Mapped
+from ingest.reading import Peek, dump_json
+from ingest.sources.base import FIELDS, Fragment, Note, Options, Part, Record, Reject, Row, Values, objects
+
+NAME = "observatory_jsonl"
+TITLE = "Rollout Observatory JSON lines"
+FILLS = frozenset(FIELDS)
+HINT = "JSON lines with `sample_id` or `rollout_id` and `reward` or `messages`, or with a `type` of ours"
+SPLITTABLE_LINES = True
+"""Any range of whole lines can be read on its own."""
+
+_FOREIGN = frozenset({"example_id", "traces", "simulations", "trajectory", "responses_create_params"})
+"""Keys by which other formats are known."""
+_COMMON_NAME = re.compile(
+    r"(?:rollouts?|events?|messages|tool_?(?:calls|server)|scores|graders?|trainer|metrics|traces?|log|data"
+    r"|train|valid|test|(?:global_)?(?:step|rank|part|shard)?[_-]?\d+)",
+    re.I,
+)
+"""File names that say nothing: the folder names the run, so that files beside one another join."""
+
+
+def matches(peek: Peek) -> bool:
+    """Whether the first JSON object is a line of ours."""
+    first = peek.first
+    if not isinstance(first, dict):
+        return False
+    kind = first.get("type", "rollout")
+    if not isinstance(kind, str) or kind not in neutral_lines.LINES or not _FOREIGN.isdisjoint(first):
+        return False
+    if "type" in first and kind != "rollout":
+        return kind in ("run", "sample", "metric", "checkpoint", "event") or "rollout_id" in first
+    identified = "sample_id" in first or "rollout_id" in first
+    return identified and ("type" in first or not {"reward", "messages"}.isdisjoint(first))
+
+
+def default_run(path: Path) -> str:
+    """The file's name without extensions; its folder's where that name says nothing (`rollouts.jsonl`, `step_3`)."""
+    name = path.name.split(".")[0] if path.is_file() else path.name
+    return path.resolve().parent.name or name if not name or _COMMON_NAME.fullmatch(name) else name
+
+
+def read(part: Part, options: Options) -> Iterator[Record]:
+    """Yield the records of a part, in order; what is known of runs comes last, later lines over earlier ones.
+
+    Raises:
+        UnreadableError: The file cannot be read, or is damaged (what came before has been yielded).
+        SourceError: `--map` names a field that does not exist.
+    """
+    mapped = Mapped(options.mapping) if options.mapping else None
+    place = neutral_lines.Place(part.path.name)
+    runs: dict[str | None, Values] = {}
+    for entry in objects(part):
+        if isinstance(entry, Reject):
+            yield entry
+            continue
+        place.position, line = entry
+        try:
+            records: Iterable[Record] = neutral_lines.records(mapped(line) if mapped else line, place)
+        except (FieldError, RecursionError) as error:
+            yield Reject(str(error), str(place.position), (dump_json(line) or "")[:200])
+            continue
+        for record in records:
+            if isinstance(record, Row) and record.table == "runs":
+                runs[record.run] = runs.get(record.run, {}) | record.values
+            else:
+                yield record
+    for name in sorted(place.unknown):
+        yield Note(f"`{name}` has no column and was not kept.")
+    for run, values in runs.items():
+        yield Row("runs", values, run)
+
+
+def join(key: str, fragments: Iterable[Fragment]) -> Iterator[Record]:
+    """Yield the rollout that the pieces of several lines and files make up."""
+    place = neutral_lines.Place("parts")
+    pieces: list[Any] = list(fragments)
+    try:
+        yield from neutral_lines.joined(key, pieces, place)
+    except FieldError as error:
+        yield Reject(f"rollout {key}, joined: {error}", str(pieces[0].position))
+    for name in sorted(place.unknown):
+        yield Note(f"`{name}` has no column and was not kept.")
