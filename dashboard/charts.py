@@ -1,0 +1,171 @@
+"""One look for all plots: template, colours, hover, and the builders that several pages share.
+
+Frames in, figures out; asks nothing and draws nothing on the screen (`parts.plot` does).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+BASELINE: Final = "#6B7280"
+CANDIDATE: Final = "#0072B2"
+GOOD: Final = "#009E8E"
+BAD: Final = "#D55E00"
+RUN_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe–Ito without black and yellow, which vanish on one of the two themes."""
+DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x")
+DIVERGING: Final = ("#8C3A00", "#D9773A", "#F6D5BF", "#EEF0F2", "#BFE0DC", "#3F9F95", "#00564E")
+SEQUENTIAL: Final = ("#E8F1F8", "#BBD7EA", "#86B8D9", "#4C95C4", "#1C6FA6", "#0B4A78", "#072F4F")
+MAX_MARKS: Final = 5_000
+"""More marks than this are binned or drawn as density."""
+_INK = {
+    "light": {"text": "#1C2127", "muted": "#5B6470", "grid": "#E6E8EC", "zero": "#A9B0BA", "paper": "#FFFFFF"},
+    "dark": {"text": "#E6E9EE", "muted": "#A3ACB8", "grid": "#2A3039", "zero": "#5A6470", "paper": "#14171C"},
+}
+FONT: Final = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def ink(theme: str) -> dict[str, str]:
+    """Colours of text, grid, zero line and paper of a theme, `light` or `dark`."""
+    return _INK[theme]
+
+
+def template(theme: str) -> go.layout.Template:
+    """The template of every plot in a theme, `light` or `dark`."""
+    colours = ink(theme)
+    axis = {
+        "gridcolor": colours["grid"],
+        "linecolor": colours["zero"],
+        "zerolinecolor": colours["zero"],
+        "zerolinewidth": 1,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "title": {"font": {"size": 13, "color": colours["muted"]}, "standoff": 8},
+        "tickfont": {"size": 12, "color": colours["muted"]},
+        "exponentformat": "none",
+        "separatethousands": True,
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": colours["text"]},
+            "paper_bgcolor": colours["paper"],
+            "plot_bgcolor": colours["paper"],
+            "colorway": RUN_COLOURS,
+            "colorscale": {"diverging": _scale(DIVERGING), "sequential": _scale(SEQUENTIAL)},
+            "margin": {"l": 8, "r": 12, "t": 36, "b": 8},
+            "height": 380,
+            "separators": ".\u202f",
+            "hoverlabel": {"font": {"family": FONT, "size": 12}, "align": "left", "namelength": -1},
+            "hovermode": "closest",
+            "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0},
+            "xaxis": axis,
+            "yaxis": axis,
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours["muted"], "activecolor": CANDIDATE},
+        }
+    )
+
+
+def _scale(colours: Sequence[str]) -> list[list[Any]]:
+    return [[index / (len(colours) - 1), colour] for index, colour in enumerate(colours)]
+
+
+def run_colours(run_ids: Iterable[str]) -> dict[str, str]:
+    """Colour of each run; give all runs of the store in their fixed order (`data.run_names()`), not the shown."""
+    return {run_id: RUN_COLOURS[number % len(RUN_COLOURS)] for number, run_id in enumerate(run_ids)}
+
+
+def run_dashes(run_ids: Iterable[str]) -> dict[str, str]:
+    """Line style of each run: tells apart runs whose colours had to come again."""
+    return {run_id: DASHES[number // len(RUN_COLOURS) % len(DASHES)] for number, run_id in enumerate(run_ids)}
+
+
+def run_symbols(run_ids: Iterable[str]) -> dict[str, str]:
+    """Marker of each run, as `run_dashes`."""
+    return {run_id: SYMBOLS[number // len(RUN_COLOURS) % len(SYMBOLS)] for number, run_id in enumerate(run_ids)}
+
+
+def figure(x: str, y: str, *, height: int = 380, zero: bool = False, y_format: str | None = None) -> go.Figure:
+    """An empty figure with axis titles (units included); `zero` draws the zero line of y, where 0 means something."""
+    drawn = go.Figure()
+    drawn.update_layout(height=height)
+    drawn.update_xaxes(title_text=x)
+    drawn.update_yaxes(title_text=y, zeroline=zero, tickformat=y_format)
+    return drawn
+
+
+def points(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """`customdata` of a trace: one dictionary a point, which a click hands back and hover texts can name."""
+    plain = frame[list(columns)].astype(object)
+    return [
+        {name: None if pd.isna(value) else _python(value) for name, value in row.items()}
+        for row in plain.to_dict("records")
+    ]
+
+
+def _python(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def rgba(colour: str, alpha: float) -> str:
+    """A hex colour with an opacity."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def band(drawn: go.Figure, x: Any, low: Any, high: Any, colour: str, group: str | None = None) -> None:
+    """Add an interval as a band; where it is missing there is a gap."""
+    common = {"x": x, "mode": "lines", "showlegend": False, "hoverinfo": "skip", "legendgroup": group}
+    hidden = {"width": 0, "color": colour}
+    drawn.add_trace(go.Scatter(y=low, line=hidden, connectgaps=False, **common))
+    drawn.add_trace(
+        go.Scatter(y=high, line=hidden, fill="tonexty", fillcolor=rgba(colour, 0.14), connectgaps=False, **common)
+    )
+
+
+def curve(
+    drawn: go.Figure,
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    name: str,
+    colour: str,
+    dash: str = "solid",
+    symbol: str = "circle",
+    low: str | None = None,
+    high: str | None = None,
+    customdata: Sequence[str] = (),
+    hover: str | None = None,
+) -> None:
+    """Add one series with points to click; with `low` and `high` its interval as a band. Gaps stay gaps."""
+    if low is not None and high is not None:
+        band(drawn, _values(frame[x]), _values(frame[low]), _values(frame[high]), colour, name)
+    drawn.add_trace(
+        go.Scatter(
+            x=_values(frame[x]),
+            y=_values(frame[y]),
+            name=shown(name),
+            legendgroup=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 2, "dash": dash},
+            marker={"color": colour, "size": 7, "symbol": symbol},
+            connectgaps=False,
+            customdata=points(frame, customdata) if customdata else None,
+            hovertemplate=hover,
+        )
+    )
+
+
+def _values(column: pd.Series) -> Any:
+    """Numbers as a float array (NaN = gap), anything else as it is."""
+    return column.to_numpy(float, na_value=float("nan")) if pd.api.types.is_numeric_dtype(column) else column.to_numpy()
+
+
+def shown(text: str, length: int = 40) -> str:
+    """A name as Plotly may show it: its little HTML made harmless, and cut."""
+    cut = text if len(text) <= length else text[: length - 1] + "…"
+    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,223 @@
+"""Building blocks of pages: title, verdict, figures, plots, and what to say when there is nothing to show.
+
+Every text given here may hold hostile names: it is shown as text, never as Markdown or HTML.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from dashboard import actions, charts, data
+from dashboard.tables import TRAJECTORY, csv_button, rollout_list, table
+from ingest.errors import ObservatoryError, SnapshotError
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
+_MIRROR = "_selected:"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure on top of a page: the value big, the change small.
+
+    `good` colours the change and gives it a shape (teal ▲, vermilion ▼): None where neither direction is better, or
+    where no difference could be shown.
+    """
+
+    label: str
+    value: str
+    change: str | None = None
+    help: str | None = None
+    good: bool | None = None
+
+
+def plain(text: str) -> str:
+    """Text as it stands, for calls that would read it as Markdown."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def styles() -> None:
+    """The little CSS that the theme cannot say; once a run."""
+    st.html(f"<style>{_CSS}</style>")
+
+
+def header(question: str) -> None:
+    """Title of the page, the question it answers, and how old the data is."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="page_header"):
+        st.title(str(st.session_state.get("page", "Rollout Observatory")), width="stretch", anchor=False)
+        _data_strip()
+    st.caption(plain(question))
+
+
+@st.fragment(run_every=20)
+def _data_strip() -> None:
+    """The only part that refreshes by itself: it never moves what is being read."""
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="data_strip"):
+        snapshot = f"snapshot {data.reading().snapshot_id}"
+        st.caption(f"data {data.age()} · {snapshot}{' (pinned)' if data.pinned() is not None else ''}")
+        if data.is_newer() and st.button("Show new data", type="tertiary"):
+            st.rerun(scope="app")
+
+
+def verdict(text: str) -> None:
+    """The finding in one or two plain sentences, n inside."""
+    with st.container(key="verdict"):
+        st.markdown(plain(text))
+
+
+def warning(text: str) -> None:
+    """What could mislead, in words; nothing for an empty text."""
+    if text:
+        with st.container(key=f"caution_{abs(hash(text))}"):
+            st.markdown(f":material/warning: {plain(text)}")
+
+
+def figures(items: Sequence[Figure]) -> None:
+    """A row of figures."""
+    with st.container(horizontal=True, key="figures"):
+        for each in items:
+            colour = {None: "gray", True: "green", False: "red"}[each.good]
+            rises = {None: "off", True: "up", False: "down"}[each.good]
+            st.metric(
+                plain(each.label),
+                each.value,
+                None if each.change is None else each.change,
+                delta_color=colour,  # type: ignore[arg-type]
+                delta_arrow=rises,  # type: ignore[arg-type]
+                help=None if each.help is None else plain(each.help),
+                border=True,
+            )
+
+
+def plot(
+    figure: go.Figure,
+    key: str,
+    frame: pd.DataFrame | None = None,
+    *,
+    select: bool = False,
+    alt: str | None = None,
+) -> list[dict[str, Any]]:
+    """Draw a figure with its PNG and CSV buttons; with `select`, the `customdata` of the points that are selected.
+
+    `frame` holds the numbers drawn, for the CSV. `alt` says for a screen reader what is seen; without it the axes are
+    named. A selection lasts until another is made, also when the reader comes back from a trajectory.
+    """
+    theme = data.theme()
+    figure.update_layout(template=charts.template(theme))
+    if select:
+        figure.update_layout(clickmode="event+select", dragmode="select")
+    options: dict[str, Any] = {"on_select": lambda: _mirror(key), "selection_mode": ("points", "box")} if select else {}
+    st.plotly_chart(figure, key=key, theme=None, alt=alt or _alt(figure), config=_config(key), **options)
+    if frame is not None:
+        csv_button(frame, key)
+    if not select:
+        return []
+    drawn = {_identity(each) for trace in figure.data for each in _customdata(trace)}
+    kept = st.session_state.get(_MIRROR + key, [])
+    return [each for each in kept if _identity(each) in drawn]
+
+
+def _mirror(key: str) -> None:
+    state = st.session_state[key]
+    found = [each["customdata"] for each in state.selection.points if isinstance(each.get("customdata"), dict)]
+    st.session_state[_MIRROR + key] = list({_identity(each): dict(each) for each in found}.values())
+
+
+def _identity(point: dict[str, Any]) -> str:
+    return json.dumps(point, sort_keys=True, default=str)
+
+
+def _customdata(trace: Any) -> list[dict[str, Any]]:
+    found = trace.customdata
+    return [] if found is None else [each for each in found if isinstance(each, dict)]
+
+
+def _config(key: str) -> dict[str, Any]:
+    image = {"format": "png", "filename": key, "scale": 2}
+    return {"displaylogo": False, "toImageButtonOptions": image, "modeBarButtonsToRemove": ["autoScale2d"]}
+
+
+def _alt(figure: go.Figure) -> str:
+    x, y = figure.layout.xaxis.title.text or "x", figure.layout.yaxis.title.text or "y"
+    names = [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]
+    series = f", series: {', '.join(dict.fromkeys(names))}" if names else ""
+    return f"Plot of {y} against {x}{series}"
+
+
+def how(text: str) -> None:
+    """Folded: how the numbers are computed. Our own text, so Markdown is allowed."""
+    with st.expander("How this is computed"):
+        st.markdown(text)
+
+
+def empty(what: str, command: str | None = None) -> None:
+    """That there is nothing to show, what would fill it, and the command that does."""
+    with st.container(border=True, key=f"empty_{abs(hash(what))}"):
+        st.markdown(plain(what))
+        if command:
+            st.code(command, language="bash")
+
+
+def missing(field: str) -> None:
+    """Instead of a chart: that this store has nothing of a field, and which sources would bring it."""
+    titles = actions.sources_that_fill(field)
+    words = actions.field_words(field)
+    brought = (
+        f"These formats can bring them: {', '.join(titles)}." if titles else "No format that is known brings them."
+    )
+    empty(f"Nothing that was read here says anything about {words}, so there is nothing to draw. {brought}")
+
+
+def failure(error: Exception) -> None:
+    """What happened, what was kept, and what to do; details folded."""
+    known = isinstance(error, ObservatoryError)
+    st.subheader("This page could not be shown" if known else "Something unexpected happened on this page")
+    if known:
+        st.error(plain(str(error)))
+    else:
+        _log.exception("a page failed", exc_info=error)
+        st.error("The data is untouched, and the other pages work. The server's log has the details.")
+        with st.expander("Details"):
+            st.code(f"{type(error).__name__}: {error}", language=None, wrap_lines=True)
+    if isinstance(error, SnapshotError) or (known and data.pinned() is not None):
+        st.button("Open the latest snapshot", on_click=_unpin)
+
+
+def _unpin() -> None:
+    st.session_state[data.SNAPSHOT] = None
+    st.query_params.pop(data.SNAPSHOT, None)
+
+
+_CSS = """
+.block-container { max-width: 1360px; padding-top: 3.2rem; }
+.st-key-verdict p { font-size: 1.12rem; line-height: 1.5; max-width: 62rem; }
+[class*="st-key-caution_"] p { color: var(--st-orange-text-color, inherit); max-width: 62rem; }
+.st-key-figures [data-testid="stMetric"] { min-width: 8.5rem; }
+.st-key-data_strip { white-space: nowrap; }
+[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+"""
+
+__all__ = [
+    "TRAJECTORY",
+    "Figure",
+    "empty",
+    "failure",
+    "figures",
+    "header",
+    "how",
+    "missing",
+    "plain",
+    "plot",
+    "rollout_list",
+    "styles",
+    "table",
+    "verdict",
+    "warning",
+]

@@ -1,0 +1,100 @@
+"""The table of runs: sparklines, health in words, and links to what one does with a run."""
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import run_words, words
+from dashboard.parts import plain
+
+CURVES = "app_pages/reward_curves.py"
+COMPARE = "app_pages/compare.py"
+
+
+def run_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Draw the runs, and under them links for the selected ones; returns the selected rows."""
+    shown = _shown(found)
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        column_config=_columns(),
+        key="runs_table",
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=min(38 + 35 * len(shown), 560) + 2,
+        alt="Runs with their reward, behaviour and health",
+    )
+    chosen = found.iloc[[each for each in event.selection.rows if each < len(found)]]
+    if len(chosen):
+        _links(chosen)
+    return chosen
+
+
+def _shown(found: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "run": found["name"],
+            "kind": found["kind"],
+            "reward": found["reward_last"].astype(float),
+            "change": found["reward_change"].map(words.signed, na_action=None),
+            "curve": found["reward_by_step"].map(
+                lambda each: None if each is None else [round(float(v), 4) for v in each]
+            ),
+            "split": found["reward_split"],
+            "samples": found["reward_num_samples"],
+            "steps": [_steps(row) for row in found.to_dict("records")],
+            "rollouts": found["num_rollouts"],
+            "tool calls": found["tool_calls_mean"].astype(float),
+            "tokens": found["output_tokens_mean"].astype(float),
+            "failed": found["failure_share"].astype(float),
+            "health": [", ".join(each) or "ok" for each in found["health"]],
+            "environments": [", ".join(map(str, each)) if each is not None else None for each in found["environments"]],
+            "model": found["model"],
+            "base model": found["base_model"],
+            "last activity": found["last_at"],
+            "id": found["run_id"],
+        }
+    )
+
+
+def _steps(run: dict[str, object]) -> str:
+    number, first, last = run["num_steps"], run["first_step"], run["last_step"]
+    if not number:
+        return words.NOTHING
+    return f"{number} ({first}–{last})" if number != 1 else f"1 ({first})"
+
+
+def _columns() -> dict[str, object]:
+    config = st.column_config
+    return {
+        "run": config.TextColumn("run", width="medium", pinned=True),
+        "reward": config.NumberColumn("reward", format="%.3f", help="At the last scored step: mean over samples."),
+        "change": config.TextColumn(
+            "change", help="Against the first scored step of the same split.", alignment="right"
+        ),
+        "curve": config.LineChartColumn("by step", width="small", help="Reward over the scored steps."),
+        "samples": config.NumberColumn("n", help="Samples at the last scored step."),
+        "steps": config.TextColumn("steps", help="How many, and from which to which."),
+        "rollouts": config.NumberColumn("rollouts", format="localized"),
+        "tool calls": config.NumberColumn("calls per rollout", format="%.2f", help="At the last scored step."),
+        "tokens": config.NumberColumn(
+            "output, tokens", format="%.0f", help="Mean per rollout at the last scored step."
+        ),
+        "failed": config.NumberColumn("failed", format="percent", help="Infrastructure and grader errors."),
+        "health": config.TextColumn("health", width="medium"),
+        "last activity": config.DatetimeColumn("last activity, UTC", format="YYYY-MM-DD HH:mm", timezone="UTC"),
+    }
+
+
+def _links(chosen: pd.DataFrame) -> None:
+    with st.container(horizontal=True, key="run_links"):
+        ids = chosen["run_id"].tolist()
+        who = str(chosen.iloc[0]["name"])[:40] if len(ids) == 1 else words.plural(len(ids), "run")
+        st.page_link(
+            CURVES, label=f"Reward curves of {plain(who)}", icon=":material/show_chart:", query_params={"run": ids}
+        )
+        if len(ids) <= 2:
+            both = run_words.arms(chosen)
+            label = "Compare its first and last step" if len(ids) == 1 else "Compare the two"
+            st.page_link(COMPARE, label=label, icon=":material/compare_arrows:", query_params=both)
+        else:
+            st.caption("Two runs can be compared at a time.")

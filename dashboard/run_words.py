@@ -1,0 +1,74 @@
+"""Sentences of the Runs page. Pure functions from frames to text."""
+
+import pandas as pd
+
+from dashboard.words import number, plural, signed, whole
+
+SPLIT_NAMES = {"valid": "validation", "train": "train", "test": "test", "production": "production"}
+
+
+def verdict(runs: pd.DataFrame) -> str:
+    """How many runs there are, and which of them ended best by which reward."""
+    total = plural(runs["num_rollouts"].sum(), "rollout")
+    start = f"{plural(len(runs), 'run')}, {total}."
+    scored = runs[runs["reward_last"].notna()]
+    if scored.empty:
+        return f"{start} Nothing in them is scored."
+    split = next(each for each in ("valid", "test", "train", "production", None) if _of(scored, each).size)
+    same = _of(scored, split)
+    best = same.loc[same["reward_last"].astype(float).idxmax()]
+    lead = "Its" if len(runs) == 1 else f"Highest {reward_name(split)} of {plural(len(same), 'run')} with one:"
+    if len(runs) == 1:
+        return f"{start} {lead} {reward_name(split)} is {_figure(best)}."
+    return f"{start} {lead} {best['name']} with {_figure(best)}."
+
+
+def _of(runs: pd.DataFrame, split: str | None) -> pd.DataFrame:
+    return runs[runs["reward_split"].isna()] if split is None else runs[runs["reward_split"] == split]
+
+
+def _figure(run: pd.Series) -> str:
+    at = "" if pd.isna(run["reward_step"]) else f" at step {whole(run['reward_step'])}"
+    text = f"{number(run['reward_last'])}{at} (n = {plural(run['reward_num_samples'], 'sample')})"
+    if pd.notna(run["reward_change"]):
+        text += f", {signed(run['reward_change'])} against step {whole(run['reward_first_step'])}"
+    return text
+
+
+def reward_name(split: str | None) -> str:
+    """Name of the reward of a split: "validation reward"."""
+    return f"{SPLIT_NAMES.get(split or '', '')} reward".strip()
+
+
+def caution(runs: pd.DataFrame) -> str:
+    """What could mislead: rewards of different splits side by side, and runs with remarks."""
+    parts = []
+    splits = runs.loc[runs["reward_last"].notna(), "reward_split"].fillna("an unnamed split").unique().tolist()
+    if len(splits) > 1:
+        parts.append(f"Rewards are not of one split: {', '.join(SPLIT_NAMES.get(each, each) for each in splits)}.")
+    ailing = runs[runs["health"].map(len) > 0]
+    if len(ailing) == 1:
+        parts.append(f"{ailing.iloc[0]['name']}: {', '.join(ailing.iloc[0]['health'])}.")
+    elif len(ailing):
+        parts.append(f"{plural(len(ailing), 'run')} have remarks under health.")
+    return " ".join(parts)
+
+
+def arm(run: pd.Series) -> str:
+    """A run at the step its reward is read from, as the comparison takes it: RUN@STEP."""
+    step = run["reward_step"]
+    return str(run["run_id"]) if pd.isna(step) else f"{run['run_id']}@{int(step)}"
+
+
+def arms(chosen: pd.DataFrame) -> dict[str, str]:
+    """Baseline and candidate of what was chosen: one run is its first step against its last, two are compared.
+
+    Of two the one of kind `baseline` is the baseline, else the one with the lower reward step comes first as listed.
+    """
+    if len(chosen) == 1:
+        run = chosen.iloc[0]
+        first = run["reward_first_step"]
+        before = run["run_id"] if pd.isna(first) else f"{run['run_id']}@{int(first)}"
+        return {"baseline": str(before), "candidate": arm(run)}
+    ordered = sorted((row for _, row in chosen.iterrows()), key=lambda row: row["kind"] != "baseline")
+    return {"baseline": arm(ordered[0]), "candidate": arm(ordered[1])}

@@ -1,0 +1,79 @@
+"""Numbers and findings in words, shared by all pages. Pure functions: no Streamlit, no questions."""
+
+import math
+
+import pandas as pd
+
+from queries.filters import Filters
+
+_FIELDS = {
+    "run_ids": "runs",
+    "splits": "splits",
+    "step_from": "first step",
+    "step_to": "last step",
+    "statuses": "status",
+    "tools": "tools",
+    "environments": "environments",
+    "subset": "trained on",
+}
+NOTHING = "–"
+
+
+def whole(value: float | None) -> str:
+    """A whole number with thin spaces between thousands: 1 240; "–" where there is none."""
+    return NOTHING if _is_missing(value) else f"{round(float(value)):,}".replace(",", "\u202f")  # type: ignore[arg-type]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to `digits` significant digits, thousands separated; "–" where there is none."""
+    if _is_missing(value):
+        return NOTHING
+    exact = float(value)  # type: ignore[arg-type]
+    if exact == 0 or not math.isfinite(exact):
+        return f"{exact:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
+    text = f"{round(exact, decimals):,.{decimals}f}".replace(",", "\u202f")
+    return text.replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference, always with its sign: +0.291, −1.20."""
+    text = number(value, digits)
+    return text if text in (NOTHING, "0") or text.startswith("−") else f"+{text}"
+
+
+def percent(value: float | None) -> str:
+    """A share (0–1) as percent: 12 %, 0.4 %; "–" where there is none."""
+    if _is_missing(value):
+        return NOTHING
+    share = 100 * float(value)  # type: ignore[arg-type]
+    decimals = 0 if share == 0 or abs(share) >= 9.95 else 1
+    return f"{share:.{decimals}f} %".replace("-", "−")
+
+
+def plural(count: float, word: str, words: str | None = None) -> str:
+    """A count and its noun: "1 run", "2 runs"."""
+    return f"{whole(count)} {word if round(float(count)) == 1 else words or word + 's'}"
+
+
+def counted(left: int, total: int) -> str:
+    """What filters leave: "1 240 of 9 600 rollouts"."""
+    return plural(total, "rollout") if left == total else f"{whole(left)} of {plural(total, 'rollout')}"
+
+
+def unknown(field: str, values: list[str]) -> str:
+    """That a link asked for something that is not in this store."""
+    shown = ", ".join(values[:3]) + (f" and {len(values) - 3} more" if len(values) > 3 else "")
+    return f"The link asks for {_FIELDS[field]} that this store does not hold: {shown}. Shown is everything else."
+
+
+def nothing_left(chosen: Filters, culprits: list[str]) -> str:
+    """That the filters leave nothing, and which of them does it."""
+    if culprits:
+        named = " or on ".join(_FIELDS[each] for each in culprits)
+        return f"No rollout is left. Without the filter on {named} some would be."
+    return f"No rollout is left by these filters together: {chosen.sentence()}."
+
+
+def _is_missing(value: float | None) -> bool:
+    return bool(pd.isna(value))

@@ -1,0 +1,48 @@
+"""The question about runs as a whole."""
+
+import pandas as pd
+
+from queries.connection import Reading
+from queries.filters import EVERYTHING, Filters
+
+HIGH_FAILURE_SHARE = 0.05
+"""Failures above this share of rollouts earn a badge: they move a mean reward by as much as a checkpoint does."""
+
+
+def runs(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
+    """One row per run, the latest activity first: which runs are there, and how did they go?
+
+    Only the runs of `filters` are used: a summary of a run knows nothing of the rest.
+
+    Columns: run_id, name, kind, num_rollouts, provider, source_format, environments (list), model, base_model,
+    num_steps, first_step, last_step, splits (list), reward_split (the split all figures come from: valid where scored,
+    else test, train, production, unknown), reward_step, reward_last (mean over samples), reward_num_samples,
+    reward_first_step, reward_first, reward_change, reward_by_step (list), tool_calls_mean, output_tokens_mean (at
+    reward_step), failure_share (0–1 over known endings), num_status_known, num_scored, first_at, last_at (UTC), status,
+    num_rejects, health (list of remarks in words, empty when there is none).
+    """
+    frame = store.ask("runs", filters.parameters())
+    frame["health"] = pd.Series([_health(row) for row in frame.to_dict("records")], dtype=object, index=frame.index)
+    return frame
+
+
+def _health(run: dict[str, object]) -> list[str]:
+    """What a reader should know of a run before trusting its figures."""
+    remarks = []
+    if str(run["status"]).lower() in ("failed", "error", "errored", "crashed", "cancelled", "canceled", "killed"):
+        remarks.append(f"run {run['status']}")
+    total, scored, bad = (
+        int(str(run[name])) if pd.notna(run[name]) else 0 for name in ("num_rollouts", "num_scored", "num_rejects")
+    )
+    if bad:
+        remarks.append(f"{bad:,} bad record{'s' if bad > 1 else ''}".replace(",", "\u202f"))
+    if total == 0:
+        return [*remarks, "no rollouts"]
+    share = run["failure_share"]
+    if isinstance(share, float) and share > HIGH_FAILURE_SHARE:
+        remarks.append(f"{share:.0%} of rollouts failed".replace("%", " %"))
+    if scored == 0:
+        remarks.append("nothing scored")
+    elif scored < total:
+        remarks.append(f"{total - scored:,} not scored".replace(",", "\u202f"))
+    return remarks
