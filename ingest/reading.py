@@ -35,9 +35,47 @@ def open_binary(path: Path) -> BinaryIO:
         unzipped.myfileobj = cast(Any, raw)  # closed with it
         return cast(BinaryIO, unzipped)
     if magic == b"\x28\xb5\x2f\xfd":
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
-        return cast(BinaryIO, io.BufferedReader(cast(Any, reader), 1024 * 1024))
+        return cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), 1024 * 1024))
     return raw
+
+
+class _ZstdFile(io.RawIOBase):
+    """Decompresses frame after frame. The library's own reader takes a file cut within a frame for a complete one."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._ready:
+            piece = self._raw.read(8 * 1024)  # small: a hostile frame can grow thirty thousandfold
+            if not piece and self._frame is not None:
+                raise EOFError("the file ends within a zstd frame")
+            if not piece:
+                return 0
+            self._ready = memoryview(self._decompressed(piece))
+        count = min(len(into), len(self._ready))
+        into[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _decompressed(self, piece: bytes) -> bytes:
+        found = []
+        while piece:
+            self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            found.append(self._frame.decompress(piece))
+            piece = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+        return b"".join(found)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def is_compressed(path: Path) -> bool:
