@@ -143,7 +143,7 @@ def _turn_facts(values: Values, calls: list[Values]) -> None:
     """
     widths: dict[Any, int] = {}
     slowest: dict[Any, float] = {}
-    wrappers: dict[Any, float] = {}
+    wrappers: dict[Any, tuple[Any, float]] = {}
     total = 0.0
     for row in calls:
         turn = row.get("turn")
@@ -152,13 +152,14 @@ def _turn_facts(values: Values, calls: list[Values]) -> None:
         latency = row["latency_s"]
         if latency is None or not latency >= 0.0:
             continue
-        slowest[key] = max(slowest.get(key, 0.0), latency)
         wrapper = row.get("wrapper_id")
-        if wrapper is not None:
-            counted = wrappers.get(wrapper, 0.0)
-            wrappers[wrapper] = max(counted, latency)
-            latency = max(0.0, latency - counted)
-        total += latency
+        if wrapper is None:
+            total += latency
+        else:
+            key, counted = wrappers.get(wrapper, (key, 0.0))
+            wrappers[wrapper] = key, max(counted, latency)
+            total += max(0.0, latency - counted)
+        slowest[key] = max(slowest.get(key, 0.0), latency)
     values["max_parallel_calls"] = max(widths.values(), default=0)
     values["num_tool_rounds"] = len(widths)
     values["num_parallel_turns"] = len([True for width in widths.values() if width > 1])
