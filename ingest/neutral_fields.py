@@ -275,7 +275,7 @@ SCORE: Fields = {
     "value": ("value", _score_value),
     **_columns(
         "scores",
-        "weight passed explanation kind",
+        "weight passed explanation kind grader_version",
         kind=_one_of(("reward", "subscore", "metric", "assertion", "label")),
     ),
 }

@@ -46,7 +46,7 @@ def _rollout(line: Values, place: Place) -> list[Record]:
         if "native_id" not in values:
             raise FieldError("rollout_id", "given where `partial` is true", None)
         _trajectory(messages, calls, place)
-        scores(given or (), place.unknown)
+        scores(given or [], place.unknown)
         return [Fragment(values["native_id"], line, place.position, moment, run)]
     talk = _trajectory(messages, calls, place)
     sample = _sample(values, run, messages, place)
@@ -268,7 +268,7 @@ def joined(key: str, pieces: Sequence[Fragment], place: Place) -> list[Record]:
         else:
             messages += [(None, each) for each in body.pop("messages", ())]
             calls += body.pop("tool_calls", ())
-            more = body.pop("scores", ())
+            more = body.pop("scores", [])
             given += (
                 more if isinstance(more, list) else [{"grader": name, "value": each} for name, each in more.items()]
             )
