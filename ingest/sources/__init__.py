@@ -17,12 +17,12 @@ SOURCES: tuple[Source, ...] = (
     tau_bench,
     openai_fine_tuning,
     openai_evals,
-    observatory_jsonl,
     prime_rl,
     verifiers,
     verifiers_legacy,
     trl,
     verl,
+    observatory_jsonl,  # the most general: last
 )
 
 
