@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from ingest.chat_template import segments
+from ingest.chat_template import blocks, segments
 from ingest.reading import dump_json, parse_json, text
 
 Values = dict[str, Any]
@@ -302,11 +302,6 @@ def prompt_hash(messages: Iterable[Values]) -> str:
 
 
 _THINK = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.S)
-_TURN = re.compile(
-    r"<tool_call>(?P<call>.*?)</tool_call>|(?P<bare><function=[^>]{1,200}>.*?</function>)"
-    r"|<tool_response>(?P<answer>.*?)</tool_response>",
-    re.S,
-)
 
 
 def from_text(output: str, conversation: Conversation | None = None) -> Conversation:
@@ -327,21 +322,18 @@ def from_text(output: str, conversation: Conversation | None = None) -> Conversa
 
 def _read_segment(talk: Conversation, role: str, piece: str) -> None:
     position, spoke = 0, False
-    for match in _TURN.finditer(piece):
-        between = piece[position : match.start()]
-        position = match.end()
-        call = match["call"] if match["call"] is not None else match["bare"]
-        if call is None:
+    for start, end, kind, body in blocks(piece):
+        between, position = piece[position:start], end
+        if kind == "tool_response":
             _say_between(talk, role, between)
-            answer = text(match["answer"].strip())
-            row = talk.say("tool", answer)
-            row["tool"] = talk.answer(answer, result_index=row["message_index"])[0]["tool"]
+            row = talk.say("tool", text(body.strip()))
+            row["tool"] = talk.answer(row["text"], result_index=row["message_index"])[0]["tool"]
             spoke = False
         else:
             if not spoke or between.strip():
                 _say_text(talk, between)
             spoke = True
-            _text_call(talk, call)
+            _text_call(talk, body)
     _say_between(talk, role, piece[position:])
 
 
@@ -376,7 +368,8 @@ def _text_call(talk: Conversation, body: str) -> None:
         return
     xml = re.match(r"\s*<function=([^>]{1,200})>(.*?)(?:</function>|$)", body, re.S)
     if xml:
-        pairs = re.findall(r"<parameter=([^>]{1,200})>(.*?)</parameter>", xml[2], re.S)
+        closed = xml[2][: xml[2].rfind("</parameter>") + 12]  # so that every opening tag finds a closing one
+        pairs = re.findall(r"<parameter=([^>]{1,200})>(.*?)</parameter>", closed, re.S)
         inner = {key.strip(): each.strip() for key, each in pairs} if pairs else xml[2].strip() or {}
         talk.call(xml[1], inner, parse_source="text")
         return

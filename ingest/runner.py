@@ -212,9 +212,9 @@ def _size(path: Path) -> int:
 def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> list[_Task]:
     """Units packed into tasks of about `TASK_BYTES`."""
     packs: list[list[_Unit]] = []
-    size = TASK_BYTES
+    size = 0
     for unit in _units(sources):
-        if size + unit.size > TASK_BYTES or len(packs[-1]) >= TASK_PARTS:
+        if not packs or size + unit.size > TASK_BYTES or len(packs[-1]) >= TASK_PARTS:
             packs.append([])
             size = 0
         packs[-1].append(unit)
