@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from ingest.dialects import Conversation, Values, chat, content_text
-from ingest.openai_scores import ending_of, passed_of, reward_of, scores_of
+from ingest.dialects import Conversation, Values, chat, prompt_hash, prompt_text
+from ingest.openai_scores import ending_of, passed_of, reward_of, sample_text, scores_of
 from ingest.openai_trace import Trace, prompt_messages, read_trace, spans_of, usage_tokens
-from ingest.reading import dump_json, seconds_between, text, timestamp, whole
+from ingest.reading import dump_json, seconds_between, text, timestamp
 
 _STEP = re.compile(r"\s*step[\s_-]*(\d{1,12})\s*", re.I)
 _RUNTIME_KEYS = frozenset({"messages", "tools", "parallel_tool_calls", "trace", "input"})
@@ -27,6 +27,8 @@ class EvalRun:
     eval_id: str | None = None
     name: str | None = None
     model: str | None = None
+    is_name_guessed: bool = False
+    """The name was taken from the file's or folder's name."""
 
     @property
     def step(self) -> int | None:
@@ -62,7 +64,6 @@ def rollout(item: Values, run: EvalRun, raw_ref: str, position: int) -> Values:
     scores = scores_of(item.get("results"))
     values: Values = {
         "native_id": text(item.get("id")),
-        "native_attempt": whole(item.get("sample_index")),
         "step": run.step,
         "split": "valid" if run.step is not None else None,
         "model": text(sample.get("model")) or (trace.model if trace else None) or run.model,
@@ -102,6 +103,8 @@ def _prompt(row: Values, sample: Values) -> list[Any]:
 def _untraced(prompt: list[Any], sample: Values) -> Conversation:
     talk = prompt_messages(prompt)
     output = sample.get("output")
+    if isinstance(output, str) and output:
+        output = [{"role": "assistant", "content": output}]
     return chat(output, talk, is_sampled=True) if isinstance(output, list) and output else talk
 
 
@@ -122,14 +125,7 @@ def _sample_id(item: Values, row: Values) -> Values:
 def _final_answer(trace: Trace | None, sample: Values) -> str | None:
     if trace is not None and trace.num_generations:
         return trace.final_text
-    return _sample_text(sample)
-
-
-def _sample_text(sample: Values) -> str | None:
-    """What the grader was given as the policy's answer."""
-    output = sample.get("output")
-    entries = [each for each in output if isinstance(each, dict)] if isinstance(output, list) else []
-    return next((found for each in reversed(entries) if (found := content_text(each.get("content")))), None)
+    return sample_text(sample)
 
 
 def _tokens(trace: Trace | None, sample: Values) -> Values:
@@ -155,7 +151,7 @@ def _times(trace: Trace | None) -> Values:
 
 
 def _metadata(item: Values, sample: Values, run: EvalRun, trace: Trace | None) -> Values | None:
-    graded = _sample_text(sample)
+    graded = sample_text(sample)
     found: Values = {
         "eval_id": text(item.get("eval_id")) or run.eval_id,
         "eval_run_id": run.run_id,
@@ -167,6 +163,7 @@ def _metadata(item: Values, sample: Values, run: EvalRun, trace: Trace | None) -
         found["trace_id"] = trace.trace_id
         found["refused_recipients"] = trace.refused or None
         found["unrecorded_turns"] = trace.num_unrecorded_turns or None
+        found["skipped_spans"] = trace.num_bad_spans or None
         if graded is not None and trace.final_text is not None and graded != trace.final_text:
             found["graded_answer"] = graded
     return {key: value for key, value in found.items() if value is not None} or None
@@ -180,8 +177,8 @@ def _sample(row: Values, prompt: list[Any]) -> Values:
     names = [name for each in tools if (name := _tool(each))] if isinstance(tools, list) else None
     about = {"tools": names, "parallel_tool_calls": row.get("parallel_tool_calls")}
     return {
-        "prompt_text": "\n\n".join(f"{each['role']}: {each['text'] or ''}" for each in talk.messages) or None,
-        "prompt_hash": _hash([[each["role"], each["text"]] for each in talk.messages]) if talk.messages else None,
+        "prompt_text": prompt_text(talk.messages),
+        "prompt_hash": prompt_hash(talk.messages) if talk.messages else None,
         "reference": text(next(iter(rest.values())) if len(rest) == 1 else rest) if rest else None,
         "cluster_key": next((text(row[key]) for key in _CLUSTER_KEYS if isinstance(row.get(key), str | int)), None),
         "metadata": dump_json({key: each for key, each in about.items() if each is not None} or None),

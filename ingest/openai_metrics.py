@@ -140,11 +140,19 @@ def is_result_csv(head: bytes) -> bool:
     return columns[:1] == ["step"] and any(_CSV_COLUMN.fullmatch(column) for column in columns)
 
 
-def csv_rows(table: str) -> Iterator[tuple[int, int | None, list[tuple[str, Any, Values]], str]]:
-    """Rows of a result file as (line, step, numbers, text). Empty cells, of steps not validated, are left out.
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """A row of a result file. Its step is None where it has none that is a whole number: a broken row."""
 
-    The step is None where the row has none that is a whole number: a broken row.
-    """
+    line: int
+    step: int | None
+    numbers: list[tuple[str, Any, Values]]
+    bad_columns: list[str]
+    text: str
+
+
+def csv_rows(table: str) -> Iterator[CsvRow]:
+    """Rows of a result file. Empty cells, of steps not validated, are left out."""
     reader = csv.reader(io.StringIO(table.replace("\0", "")))
     header = [column.strip() for column in next(reader, [])]
     for row in reader:
@@ -154,7 +162,8 @@ def csv_rows(table: str) -> Iterator[tuple[int, int | None, list[tuple[str, Any,
         numbers = [(name, float(cell), _csv_labels(name)) for name, cell in cells.items() if name and _is_number(cell)]
         step = cells.get("step", "")
         whole_step = whole(float(step)) if len(row) <= len(header) and _is_number(step) else None
-        yield reader.line_num, whole_step, numbers, ",".join(row)
+        bad = [name for name, cell in cells.items() if cell and not _is_number(cell)]
+        yield CsvRow(reader.line_num, whole_step, numbers, bad, ",".join(row))
 
 
 def _csv_labels(name: str) -> Values:

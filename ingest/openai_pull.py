@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -83,7 +84,7 @@ def fetch(
     folder = into / (_safe(job_id).strip(".") or "job")
     pull = _Pull(client, folder, notify)
     job = pull.job(job_id)
-    path = f"/fine_tuning/jobs/{job_id}"
+    path = f"/fine_tuning/jobs/{_quoted(job_id)}"
     pull.attempt("events", lambda: pull.newest_first(f"{path}/events", folder / "events"))
     pull.attempt("checkpoints", lambda: pull.newest_first(f"{path}/checkpoints", folder / "checkpoints"))
     for file_id in _texts(job.get("result_files")):
@@ -91,6 +92,10 @@ def fetch(
     eval_id = job.get("eval_id")
     if isinstance(eval_id, str) and eval_id:
         pull.attempt("validation runs", lambda: pull.eval_runs(eval_id))
+    elif job:
+        pull.notes.append(
+            "The job names no eval, so it has no validation rollouts to fetch (metrics are not affected)."
+        )
     if not pull.written and not pull.kept:
         raise GoneError("; ".join(pull.notes) or f"{job_id}: nothing could be fetched")
     return FetchReport(folder, pull.written, pull.kept, tuple(pull.notes))
@@ -135,7 +140,7 @@ class _Pull:
         file = self.folder / "job.json"
 
         def ask() -> None:
-            path = f"/fine_tuning/jobs/{job_id}"
+            path = f"/fine_tuning/jobs/{_quoted(job_id)}"
             body = self.client.get(path)
             self.client.decoded(body, path)
             self.write(file, body)
@@ -170,13 +175,15 @@ class _Pull:
         if file.is_file():
             self.kept += 1
         else:
-            self.write(file, self.client.get(f"/files/{file_id}/content"))
+            self.write(file, self.client.get(f"/files/{_quoted(file_id)}/content"))
 
     def eval_runs(self, eval_id: str) -> None:
         """Land the eval runs of a job and the items of those that are new or were unfinished."""
         folder = self.folder / "evals"
         runs: list[dict[str, Any]] = []
-        for number, (body, page) in enumerate(self.client.pages(f"/evals/{eval_id}/runs", limit=_PAGE, order="asc"), 1):
+        for number, (body, page) in enumerate(
+            self.client.pages(f"/evals/{_quoted(eval_id)}/runs", limit=_PAGE, order="asc"), 1
+        ):
             self.write(folder / f"runs-{number:04}.json", body)
             runs += [run for run in page["data"] if isinstance(run, dict) and isinstance(run.get("id"), str)]
         for run in runs:
@@ -189,7 +196,7 @@ class _Pull:
         if (folder / "run.json").is_file():
             self.kept += len(pages) + 1
             return
-        path = f"/evals/{eval_id}/runs/{run['id']}"
+        path = f"/evals/{_quoted(eval_id)}/runs/{_quoted(run['id'])}"
         whole = [page for page in map(_landed, pages) if isinstance(page, dict) and page.get("has_more")]
         after = last_id(whole[-1]) if whole else None  # the last page may have grown since: it is asked for again
         self.kept += len(whole)
@@ -221,6 +228,11 @@ class _LandedPages:
             return page
         holder = self.page_of.get(cursor)
         return holder if holder is not None and (last_id(holder) != cursor or not holder.get("has_more")) else None
+
+
+def _quoted(name: str) -> str:
+    """An id as one segment of a path, whatever it holds."""
+    return quote(name, safe="")
 
 
 def _safe(name: str) -> str:

@@ -107,21 +107,42 @@ def _failure(value: Any) -> tuple[str, str | None] | None:
     return None
 
 
+def sample_text(sample: Values) -> str | None:
+    """What the grader was given as the policy's answer; None where that has no text."""
+    output = sample.get("output")
+    if isinstance(output, str):
+        return text(output) or None
+    entries = [each for each in output if isinstance(each, dict)] if isinstance(output, list) else []
+    return next((found for each in reversed(entries) if (found := content_text(each.get("content")))), None)
+
+
 def ending_of(item: Values, sample: Values, trace: Trace | None, scores: list[Values]) -> Values:
     """How the rollout ended, in the columns of `rollouts`."""
     reason = text(sample.get("finish_reason")) or None
     failure = _failure(sample.get("error")) or _failure(item.get("error"))
     if failure is not None:
         return {"status": "infra_error", "stop_reason": reason, "error_type": failure[0], "error_message": failure[1]}
-    ends = trace is not None and trace.num_generations > 0
-    if (ends and trace is not None and trace.final_text is None) or reason in ("length", "max_tokens"):
+    has_final = _has_final_message(sample, trace, reason)
+    if has_final is False or reason in ("length", "max_tokens"):
         return {"status": "truncated", "stop_reason": reason or "no final message"}
-    results = item.get("results")
-    graded = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
-    samples = [each["sample"] for each in graded if isinstance(each.get("sample"), dict)]
-    failed = next((found for each in samples if (found := _failure(each.get("error")))), None)
+    failed = _grader_failure(item.get("results"))
     if failed is not None and reward_of(scores) is None:
         return {"status": "grader_error", "stop_reason": reason, "error_type": failed[0], "error_message": failed[1]}
     if item.get("status") in ("error", "errored"):
-        return {"status": "grader_error" if ends or sample.get("output") else "infra_error", "stop_reason": reason}
-    return {"status": "completed" if ends or sample.get("output") else None, "stop_reason": reason}
+        return {"status": "grader_error" if has_final else "infra_error", "stop_reason": reason}
+    return {"status": "completed" if has_final else None, "stop_reason": reason}
+
+
+def _has_final_message(sample: Values, trace: Trace | None, reason: str | None) -> bool | None:
+    """Whether the rollout ended by speaking to the user (or by a reason of its own); None where nothing shows it."""
+    if trace is not None and trace.num_generations:
+        return trace.final_text is not None
+    if reason is not None or sample_text(sample) is not None:
+        return True
+    return None if sample.get("output") is None else False
+
+
+def _grader_failure(results: Any) -> tuple[str, str | None] | None:
+    entries = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
+    samples = [each["sample"] for each in entries if isinstance(each.get("sample"), dict)]
+    return next((found for each in samples if (found := _failure(each.get("error")))), None)

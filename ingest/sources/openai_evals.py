@@ -3,7 +3,7 @@
 Format: pages of `eval.run.output_item` and `eval.run` objects, single objects, JSON lines of them, wrappers such as
 `{run_id, run_name, items: […]}`, and folders that hold runs beside their items. Spec: OpenAI's openapi.yaml,
 `/v1/evals/{eval_id}/runs/{run_id}/output_items`; seen: items of agentic reinforcement fine-tuning, whose
-`datasource_item.trace` keeps the rollout's spans (`ingest.openai_trace`). Sample: sample_data/openai_evals.
+`datasource_item.trace` keeps the rollout's spans (`ingest.openai_trace`).
 
 The validation runs of a fine-tuning job are named `Step N`: they belong to one run and N is their step. Any other eval
 run is a run of its own, so that no two evaluations are pooled silently.
@@ -155,11 +155,11 @@ class EvalReader:
         run_id = text(item.get("run_id") or wrapper.get("run_id") or own)
         known = self._runs.get(run_id or "", {})
         name = text(known.get("name") or item.get("run_name") or wrapper.get("run_name") or wrapper.get("name"))
-        if not name:
-            places = [path.stem, path.parent.name]
-            name = next((f"Step {step}" for place in places if (step := step_of(place)) is not None), None)
+        places = [] if name else [path.stem, path.parent.name]
+        guess = next((f"Step {step}" for place in places if (step := step_of(place)) is not None), None)
         eval_id = text(item.get("eval_id") or known.get("eval_id") or wrapper.get("eval_id"))
-        return EvalRun(run_id, eval_id, name, text(known.get("model") or wrapper.get("model")))
+        model = text(known.get("model") or wrapper.get("model"))
+        return EvalRun(run_id, eval_id, name or guess, model, is_name_guessed=guess is not None)
 
     def _home(self, run: EvalRun) -> str | None:
         """The run a rollout belongs to: None is the source's own."""
@@ -243,5 +243,9 @@ def _notes(found: Rollout, run: EvalRun) -> Iterator[Note]:
         yield Note("Function spans without the generation that asked for them: counted, their arguments are unknown.")
     if '"graded_answer"' in metadata:
         yield Note("The grader was given another text than the trace's last message (metadata.graded_answer).")
+    if '"skipped_spans"' in metadata:
+        yield Note("Spans that are neither GENERATION nor FUNCTION, or no spans at all, were skipped.")
+    if run.is_name_guessed:
+        yield Note("The training step was taken from the name of a file or folder: the items name no run.")
     if run.name is None:
         yield Note("The eval run's name is not in the files, so the training step is unknown; save its runs beside it.")

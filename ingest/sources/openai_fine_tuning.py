@@ -2,7 +2,7 @@
 
 Format: a landed folder (`job.json`, pages of events and checkpoints, result files plain or base64, eval runs and their
 output items in any folder below), or any one of these files. Spec: OpenAI's openapi.yaml, `/v1/fine_tuning/jobs`;
-events come newest first. Sample: sample_data/openai_fine_tuning.
+events come newest first.
 
 Files are told apart by content. Output items are read by `openai_evals`; numbers by `ingest.openai_metrics`, which says
 what is kept where the same number arrives twice. `fetch` (below) lands a job's answers as such a folder.
@@ -149,13 +149,14 @@ class _JobReader:
             metrics.add_event(event)
             yield Row("events", _event_row(event_id, event))
         for name, table in self.tables:
-            for line, step, numbers, row in csv_rows(table):
-                if step is None:
-                    yield Reject(
-                        "a result row without a whole step, or with more cells than columns", str(line), row, name
-                    )
+            for row in csv_rows(table):
+                reason = f"not a number in {', '.join(row.bad_columns)}" if row.bad_columns else None
+                if row.step is None:
+                    reason = "a result row without a whole step, or with more cells than columns"
                 else:
-                    metrics.add(name, step, numbers)
+                    metrics.add(name, row.step, row.numbers)
+                if reason is not None:
+                    yield Reject(reason, str(row.line), row.text, name)
         for checkpoint in self.checkpoints.values():
             metrics.add_checkpoint(checkpoint)
         yield from (Row("metrics", row) for row in metrics.rows)

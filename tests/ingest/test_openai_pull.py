@@ -28,6 +28,7 @@ class Platform:
         self.csv = base64.b64encode(CSV)
         self.runs = {"r1": "completed", "r2": "in_progress"}
         self.items = {"r1": 4, "r2": 2}
+        self.eval_id: str | None = "eval_x"
         self.gone: set[str] = set()
         self.trouble: dict[str, list[Any]] = {}
         server.handler = self
@@ -52,7 +53,7 @@ class Platform:
                 "model": "o4-mini",
                 "status": self.status,
                 "result_files": self.result_files,
-                "eval_id": "eval_x",
+                "eval_id": self.eval_id,
             }
         if path == f"{JOB}/events":
             return self.page([self.event(number) for number in range(self.num_events, 0, -1)], params)
@@ -257,6 +258,13 @@ def test_closed_endpoints_are_notes_and_the_rest_is_landed(
     assert all("observatory ingest FOLDER" in note for note in report.notes)
     assert "This endpoint is retired." in report.notes[0]
     assert rollouts(read(report.folder)) == {2: 2}
+
+
+def test_job_without_an_eval_says_so(tmp_path: Path, http_server: Any, platform: Platform) -> None:
+    platform.eval_id = None
+    report = pull(http_server, tmp_path)
+    assert [note for note in report.notes if "names no eval" in note] == list(report.notes)
+    assert rollouts(read(report.folder)) == {}
 
 
 def test_job_that_is_gone_by_now_still_lands_what_is_left(tmp_path: Path, http_server: Any, platform: Platform) -> None:

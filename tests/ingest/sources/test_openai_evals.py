@@ -330,6 +330,13 @@ def test_item_without_results_is_a_rollout_without_reward(tmp_path: Path) -> Non
         ),
         ({"status": "error", "results": []}, "grader_error", None),
         ({"sample": {}}, None, None),
+        ({"sample": {"output": []}}, "truncated", None),
+        ({"sample": {"output": [{"content": "", "tool_calls": [{}]}]}}, "truncated", None),
+        (
+            {"sample": {"output": [{"content": "", "tool_calls": [{}]}], "finish_reason": "tool_calls"}},
+            "completed",
+            None,
+        ),
     ],
 )
 def test_endings(tmp_path: Path, change: Json, status: str | None, error: str | None) -> None:
@@ -427,7 +434,9 @@ def test_run_of_an_unknown_name_is_not_pooled_and_noted(tmp_path: Path) -> None:
 
 
 def test_step_from_the_file_name_where_the_items_name_no_run(tmp_path: Path) -> None:
-    assert one(tmp_path / "step_6.json", {"items": [item(SIMPLE)]}).values["step"] == 6
+    found = records(tmp_path / "step_6.json", {"items": [item(SIMPLE)]})
+    assert (found[0].values["step"], found[0].run) == (6, None)
+    assert any(isinstance(each, Note) and "name of a file" in each.text for each in found)
 
 
 def test_single_item_list_and_lines(tmp_path: Path) -> None:
@@ -478,6 +487,8 @@ def test_wrong_types_are_rejects_or_null_never_a_crash(tmp_path: Path) -> None:
     read = [each for each in found if isinstance(each, Rollout)]
     assert [each.values["native_id"] for each in read] == ["5", "z"]
     assert (read[0].values["reward"], read[0].values["passed"], read[0].values["status"]) == (None, None, "completed")
+    assert read[0].values["final_answer"] == "text"
+    assert json.loads(read[0].values["metadata"])["skipped_spans"] == 3
     assert [each.position for each in found if isinstance(each, Reject)] == ["#items/1", "#items/2"]
 
 

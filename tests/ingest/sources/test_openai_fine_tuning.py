@@ -233,6 +233,7 @@ def test_result_file_with_paths_and_broken_rows(tmp_path: Path) -> None:
     assert [(each.position, each.snippet) for each in found if isinstance(each, Reject)] == [
         ("3", "x,1,2"),
         ("5", "2,1,2,3"),
+        ("6", "3,oops,1"),
     ]
 
 
