@@ -112,7 +112,8 @@ def plot(
     theme = data.theme()
     figure.update_layout(template=charts.template(theme))
     if select:
-        figure.update_layout(clickmode="event+select", dragmode="select")
+        # A drag mode of selection would make Streamlit ignore clicks: a box is drawn with the mode bar's button.
+        figure.update_layout(clickmode="event+select", dragmode="zoom")
     options: dict[str, Any] = {"on_select": lambda: _mirror(key), "selection_mode": ("points", "box")} if select else {}
     st.plotly_chart(figure, key=key, theme=None, alt=alt or _alt(figure), config=_config(key), **options)
     if frame is not None:
