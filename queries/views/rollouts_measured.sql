@@ -1,0 +1,47 @@
+-- Whether a rollout ended in a failure that is not the policy's own.
+CREATE MACRO is_failure(p_status) AS coalesce(p_status IN ('infra_error', 'grader_error'), false);
+
+-- Standard deviation to use with the number of samples for the interval of a mean over rollouts, where attempts at a
+-- sample are alike: from each sample's sum and count of known values. Equal counts give the deviation of sample means.
+-- Source: Miller 2024 (arXiv 2411.00640), appendix A, linearised for unequal counts; rounding noise counts as zero.
+CREATE MACRO clustered_sd(p_sum, p_num) AS
+sqrt(
+    count(*) FILTER (WHERE p_num > 0) * count(*) FILTER (WHERE p_num > 0)
+    / nullif(count(*) FILTER (WHERE p_num > 0) - 1, 0)
+    * CASE
+        WHEN
+            sum(p_sum * p_sum) - 2 * (sum(p_sum) / nullif(sum(p_num), 0)) * sum(p_sum * p_num)
+            + (sum(p_sum) / nullif(sum(p_num), 0)) ** 2 * sum(p_num * p_num)
+            > 1e-12 * sum(p_sum * p_sum)
+            THEN
+                sum(p_sum * p_sum) - 2 * (sum(p_sum) / nullif(sum(p_num), 0)) * sum(p_sum * p_num)
+                + (sum(p_sum) / nullif(sum(p_num), 0)) ** 2 * sum(p_num * p_num)
+        ELSE 0
+    END
+) / nullif(sum(p_num), 0);
+
+-- Rollouts of `filtered_rollouts` with one of their measures as `value`, grouped by `p_by`: `run`, `split` (of a run) or
+-- `step` (of a split); the columns above the grain are NULL. Only the chosen column is read.
+CREATE MACRO measured_rollouts(
+    p_measure, p_by, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+) AS TABLE
+SELECT
+    r.* REPLACE (
+        CASE WHEN p_by IN ('split', 'step') THEN r.split END AS split,
+        CASE WHEN p_by = 'step' THEN r.step END AS step
+    ),
+    r.split AS own_split,
+    r.step AS own_step,
+    CASE p_measure
+        WHEN 'tool_calls' THEN r.num_tool_calls
+        WHEN 'turns' THEN r.num_turns
+        WHEN 'input_tokens' THEN r.input_tokens
+        WHEN 'output_tokens' THEN r.output_tokens
+        WHEN 'reasoning_tokens' THEN r.reasoning_tokens
+        WHEN 'tool_output_bytes' THEN r.tool_output_bytes
+        WHEN 'latency_s' THEN r.latency_s
+        WHEN 'reward' THEN r.reward
+    END::DOUBLE AS value
+FROM filtered_rollouts(
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+) AS r;
