@@ -12,10 +12,12 @@ own origin only (never along a redirect), and their values are removed from ever
 import contextlib
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -63,11 +65,18 @@ def client(
         base_url=base_url,
         params=params,
         timeout=TIMEOUT,
+        verify=_tls(),
         follow_redirects=True,
         transport=transport,
         headers={"User-Agent": "rollout-observatory"},
         event_hooks={"request": [keyed]},
     )
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """One TLS context for all clients: loading the certificates takes longer than many a request."""
+    return httpx.create_ssl_context()
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

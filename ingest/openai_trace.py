@@ -223,7 +223,7 @@ class _Reader:
         )
         for call in calls[1:]:
             call.pop("latency_source", None)
-        refused = calls[0].get("error_kind") == "parsing" and name.startswith(PARALLEL_WRAPPER)
+        refused = calls[0].get("error_kind") == "parsing"  # what failed to parse was handed to no tool
         _settle(calls, span.span_id, executed=not refused)
         if not refused and not span.error:
             _share_output(calls, output)

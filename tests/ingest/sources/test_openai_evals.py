@@ -158,6 +158,14 @@ def test_wrapper_that_failed_to_parse_executed_none_of_its_calls(tmp_path: Path)
     assert [call.get("latency_s") for call in found.tool_calls] == [0.5, None, None]
 
 
+def test_system_errors_other_than_parsing_were_executed(tmp_path: Path) -> None:
+    output = "content_type='system_error' name='ToolTimeoutError' text='too slow'"
+    spans = [generation(0, 1, "{}", "functions.a"), function(1, 2, "functions.a", "{}", output), generation(2, 3, "x")]
+    (call,) = one(tmp_path / "a.json", wrapped(item(spans))).tool_calls
+    assert (call["status"], call["error_kind"], call["is_executed"]) == ("error", "system_error", True)
+    assert (call["is_error_flagged"], call["is_error_inferred"]) == (None, True)
+
+
 def test_refused_recipient_is_a_message_and_no_call(tmp_path: Path) -> None:
     uses = '{"tool_uses":[{"recipient_name":"functions.a","parameters":{}}]}'
     spans = [
