@@ -17,10 +17,10 @@ from ingest.errors import UnreadableError
 from ingest.reading import Peek, dump_json, text, whole
 from ingest.sources import verifiers_episode, verifiers_legacy
 from ingest.sources.base import Note, Options, Part, Record, Reject, Rollout, Values, objects
-from ingest.sources.prime_rl_about import FILE_BASE, checkpoint_rows, metric_rows, run_row
-from ingest.sources.prime_rl_layout import INNER, ROLLOUT_FILE, SPLITS, Layout, TraceFile, find, is_run, step_of
+from ingest.sources.prime_rl_about import FILE_BASE, checkpoint_rows, metric_rows, model_in, run_row
+from ingest.sources.prime_rl_layout import Layout, TraceFile, config_files, find, is_run, place_of, root_of
 from ingest.sources.prime_rl_updates import Updates
-from ingest.sources.verifiers_folder import metadata_of, model_of
+from ingest.sources.verifiers_folder import first_object, metadata_of, model_of
 from ingest.sources.verifiers_trace import digest, object_of
 
 NAME = "prime_rl"
@@ -33,15 +33,18 @@ FILLS = frozenset(
 
 
 def matches(peek: Peek) -> bool:
-    """A folder that is itself a run directory; one above several runs is walked into."""
-    return peek.is_dir and is_run(peek.path, peek.names)
+    """A folder that is itself a run directory (one above several runs is walked into), or a file out of one."""
+    if peek.is_dir:
+        return is_run(peek.path, peek.names)
+    if place_of(peek.path) is None:
+        return False
+    first = first_object(peek)
+    return verifiers_episode.is_record(first) or verifiers_legacy.is_row(first)
 
 
 def default_run(path: Path) -> str:
     """The run directory's name."""
-    while path.name in INNER and path.parent.name:
-        path = path.parent
-    return path.name or NAME
+    return root_of(path).name or NAME
 
 
 def split(path: Path) -> Sequence[Part]:
@@ -49,6 +52,8 @@ def split(path: Path) -> Sequence[Part]:
 
     The later layouts are read in one part: whether a trace was trained on is known only once all files are.
     """
+    if path.is_file():
+        return (Part(path),)
     layout = find(path)
     if len(layout.rollouts) > 1 and all(file.kind == "rows" for file in layout.rollouts) and not layout.annotations:
         return [Part(path, 0, 0), *(Part(file.path) for file in layout.rollouts)]
@@ -56,13 +61,13 @@ def split(path: Path) -> Sequence[Part]:
 
 
 def read(part: Part, options: Options) -> Iterator[Record]:
-    """Yield the run, its checkpoints and metrics, then all rollouts; a step file alone yields its rollouts.
+    """Yield the run, its checkpoints and metrics, then all rollouts; a file alone yields its rollouts.
 
     Raises:
-        UnreadableError: A step file named itself cannot be read, or is damaged.
+        UnreadableError: A file named itself cannot be read, or is damaged; or there is none of that name.
     """
-    if part.path.is_file():
-        yield from _step_file(part)
+    if not part.path.is_dir():
+        yield from _one_file(part.path)
         return
     layout = find(part.path)
     model = yield from _about(layout)
@@ -73,7 +78,7 @@ def read(part: Part, options: Options) -> Iterator[Record]:
             yield from _guarded(updates.load(path, layout.label(path)), layout.label(path))
         reader = _Reader(layout, updates, model)
         for number, file in enumerate(_in_order(layout.rollouts)):
-            label = layout.label(file.path)
+            label = _label(layout, file)
             yield from _guarded(reader.file(file, label, number * FILE_BASE), label)
         yield from _notes(layout, updates, reader)
 
@@ -86,6 +91,11 @@ def _about(layout: Layout) -> Generator[Record, None, str | None]:
         label = layout.label(path)
         yield from _guarded(metric_rows(path, label, number * FILE_BASE), label)
     return text(run.values["model"])
+
+
+def _label(layout: Layout, file: TraceFile) -> str:
+    """A step file is named alike whether it is read with its run or on its own, so that its rollouts keep their ids."""
+    return file.path.relative_to(root_of(file.path)).as_posix() if file.kind == "rows" else layout.label(file.path)
 
 
 def _guarded(records: Iterator[Record], label: str) -> Iterator[Record]:
@@ -101,13 +111,17 @@ def _in_order(files: list[TraceFile]) -> list[TraceFile]:
     return sorted(files, key=lambda file: (file.subset != "effective", file.kind == "stream"))
 
 
-def _step_file(part: Part) -> Iterator[Record]:
-    match = ROLLOUT_FILE.fullmatch(part.path.name)
-    step = step_of(part.path, part.path.parent.parent)
-    file = TraceFile(part.path, "rows", SPLITS[match[1]] if match else None, step)
-    label = f"{part.path.parent.name}/{part.path.name}"
+def _one_file(path: Path) -> Iterator[Record]:
+    """The rollouts of one file, joined with the annotations that stand beside its stream."""
+    root = root_of(path)
+    file = place_of(path) or TraceFile(path, "rows")
+    beside = find(path.parent.parent).annotations if file.kind == "stream" else []
     with Updates() as updates:
-        yield from _Reader(Layout(part.path.parent), updates, None).file(file, label, 0)
+        for annotations in beside:
+            label = annotations.relative_to(root).as_posix()
+            yield from _guarded(updates.load(annotations, label), label)
+        model = model_in(config_files(root))
+        yield from _Reader(Layout(root), updates, model).file(file, path.relative_to(root).as_posix(), 0)
 
 
 @dataclass(slots=True)
@@ -148,6 +162,8 @@ class _Reader:
                 records = verifiers_episode.episode(record, offset, place)
             for each in records:
                 if isinstance(each, Rollout):
+                    if each.messages is None and file.kind in ("cohort", "stream"):
+                        each.values["subset"] = "all"  # no trace, so that there was nothing to train on
                     self._place(each.values, file, known, is_cohort_written=is_cohort_written)
                     each.values["position"] += base
                 yield each

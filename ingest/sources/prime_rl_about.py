@@ -36,9 +36,9 @@ def split_of(name: str) -> str | None:
 
 def run_row(layout: Layout, source_format: str) -> Row:
     """The row of `runs`: model and hyperparameters from the configuration of the last attempt."""
-    configs = {path.stem: settings for path in layout.configs if (settings := read_settings(path))}
+    configs = _settings(layout.configs)
     is_evaluation = bool(configs) and configs.keys() <= {"eval", "inference", "infer"}
-    model = next((found for settings in configs.values() if (found := _model(settings))), None)
+    model = model_in(layout.configs)
     values = {
         "kind": "evaluation" if is_evaluation else "training",
         "provider": "prime-rl",
@@ -52,6 +52,15 @@ def run_row(layout: Layout, source_format: str) -> Row:
         "precedence": 10,
     }
     return Row("runs", values)
+
+
+def model_in(configs: list[Path]) -> str | None:
+    """The model that configuration files name."""
+    return next((found for settings in _settings(configs).values() if (found := _model(settings))), None)
+
+
+def _settings(configs: list[Path]) -> dict[str, Values]:
+    return {path.stem: settings for path in configs if (settings := read_settings(path))}
 
 
 def _model(settings: Values) -> str | None:

@@ -19,8 +19,10 @@ from typing import Literal
 STEP = re.compile(r"step_(\d{1,12})")
 ROLLOUT_FILE = re.compile(r"(train|eval)_rollouts\.jsonl(?:\.zst|\.gz)?")
 SPLITS = {"train": "train", "eval": "valid"}
+SUBSETS = ("effective", "all")
 INNER = frozenset({"rollouts", "traces", "monitors", "file", "run_default"})
 """Folders of a run directory that may be named themselves; the run is named after the folder above them."""
+_ABOVE_FILES = INNER | {"stream", *SPLITS, *SUBSETS}
 COMPONENTS = ("rl", "orchestrator", "orch", "trainer", "train", "sft", "eval", "inference", "infer")
 
 
@@ -51,6 +53,30 @@ class Layout:
     def label(self, path: Path) -> str:
         """A file's path below the run directory."""
         return path.relative_to(self.root).as_posix()
+
+
+def place_of(path: Path) -> TraceFile | None:
+    """What a file of rollouts is by its own name and the folders above it; None where these say nothing."""
+    above = [parent.name for parent in list(path.parents)[:3]]
+    if len(above) < 3:
+        return None
+    step, match = STEP.fullmatch(above[0]), ROLLOUT_FILE.fullmatch(path.name)
+    if step and match:
+        return TraceFile(path, "rows", SPLITS[match[1]], int(step[1]))
+    step = STEP.fullmatch(above[2])
+    if step and above[1] in SPLITS and above[0] in SUBSETS and path.name.startswith("traces.jsonl"):
+        return TraceFile(path, "cohort", SPLITS[above[1]], int(step[1]), above[0])
+    return TraceFile(path, "stream") if above[:2] == ["stream", "traces"] else None
+
+
+def root_of(path: Path) -> Path:
+    """The run directory that a file or inner folder of one belongs to, by the names above it."""
+    if path.is_dir():
+        return root_of(path.parent) if path.name in INNER else path
+    folder = path.parent
+    while folder.name in _ABOVE_FILES or STEP.fullmatch(folder.name):
+        folder = folder.parent
+    return folder
 
 
 def is_run(path: Path, names: frozenset[str]) -> bool:
@@ -146,7 +172,7 @@ def _has_rollouts(step_folder: Path) -> bool:
     names = names_in(step_folder)
     if any(ROLLOUT_FILE.fullmatch(name) for name in names):
         return True
-    return any(_is_any(step_folder / kind, ("all", "effective")) for kind in SPLITS if kind in names)
+    return any(_is_any(step_folder / kind, SUBSETS) for kind in SPLITS if kind in names)
 
 
 def _step_files(step_folder: Path, step: int) -> Iterator[TraceFile]:
@@ -154,7 +180,7 @@ def _step_files(step_folder: Path, step: int) -> Iterator[TraceFile]:
         if match := ROLLOUT_FILE.fullmatch(entry.name):
             yield TraceFile(entry, "rows", SPLITS[match[1]], step)
     for kind, split in SPLITS.items():
-        for subset in ("effective", "all"):
+        for subset in SUBSETS:
             for path in _lines_of(_entries(step_folder / kind / subset)):
                 if path.name.startswith("traces.jsonl"):
                     yield TraceFile(path, "cohort", split, step, subset)

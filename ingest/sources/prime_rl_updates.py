@@ -16,7 +16,7 @@ import numpy as np
 
 from ingest.reading import text
 from ingest.sources.base import Part, Reject, Values, objects
-from ingest.sources.verifiers_trace import Tree, floats, object_of, objects_in
+from ingest.sources.verifiers_trace import Floats, Tree, floats, object_of, objects_in
 
 STREAMS = ("trainer_logprobs", "entropies")
 SCALARS = ("step", "subset", "advantage")
@@ -82,17 +82,16 @@ class Updates(AbstractContextManager["Updates"]):
             _project([object_of(node) for node in nodes], {key: self._read(*at) for key, at in streams.items()})
         return known
 
-    def _read(self, offset: int, count: int) -> list[float]:
+    def _read(self, offset: int, count: int) -> Floats:
         self._spool.seek(offset)
-        found: list[float] = np.frombuffer(self._spool.read(count * 8), dtype=np.float64).tolist()
-        return found
+        return np.frombuffer(self._spool.read(count * 8), dtype=np.float64)
 
     def unused(self) -> list[str]:
         """Ids of traces that were annotated and never read."""
         return [trace_id for trace_id in self._scalars if trace_id not in self._used]
 
 
-def _project(nodes: list[Values], streams: dict[tuple[int, str], list[float]]) -> None:
+def _project(nodes: list[Values], streams: dict[tuple[int, str], Floats]) -> None:
     """Cut each branch's stream into its nodes' sampled tokens; a node not covered in full is left as it was."""
     tree = Tree(nodes)
     for (branch, name), values in streams.items():
@@ -105,10 +104,10 @@ def _project(nodes: list[Values], streams: dict[tuple[int, str], list[float]]) -
             cursor += count
             if len(piece) < count:
                 break
-            kept = [
-                value for value, on in zip(piece, mask if isinstance(mask, list) else (), strict=False) if on is True
-            ]
-            if kept and not any(value != value for value in kept):  # NaN: not known to the producer
+            if nodes[index].get("sampled") is not True or _length(mask) != count:
+                continue
+            kept = piece[np.array([on is True for on in mask or ()], dtype=bool)]
+            if len(kept) and not np.isnan(kept).any():  # NaN: not known to the producer
                 nodes[index][name] = kept
 
 

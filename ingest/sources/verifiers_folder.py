@@ -81,8 +81,8 @@ def environment_of(settings: Values) -> str | None:
 
 
 def is_eval(path: Path) -> bool:
-    """Whether a file or folder lies in an `eval` or `evals` folder."""
-    return any(part in EVAL_FOLDERS for part in path.parts)
+    """Whether a folder is, or lies at most two below, an `eval` or `evals` folder."""
+    return any(part in EVAL_FOLDERS for part in path.parts[-3:])
 
 
 def run_name(path: Path, file_names: frozenset[str]) -> str:

@@ -104,8 +104,9 @@ class TestStepFiles:
 
     def test_parts_bring_what_the_whole_brings(self, tmp_path: Path) -> None:
         for step in range(3):
-            write(tmp_path / f"step_{step}" / "train_rollouts.jsonl", row(0), row(1))
+            write(tmp_path / "rollouts" / f"step_{step}" / "train_rollouts.jsonl", row(0), row(1))
         write(tmp_path / "metrics.jsonl", {"step": 0, "loss/mean": 0.5})
+        write(tmp_path / "configs" / "trainer.toml", "model = 'm'\n")
         whole, apart = records(tmp_path), []
         for part in prime_rl.split(tmp_path):
             apart += list(prime_rl.read(part, Options()))
@@ -115,6 +116,32 @@ class TestStepFiles:
             if isinstance(each, Rollout) and isinstance(other, Rollout):
                 other.values["position"] = each.values["position"]
         assert apart == whole
+        assert told(tmp_path, "raw_ref", "model")[0] == ("rollouts/step_0/train_rollouts.jsonl:0", "m")
+
+    def test_a_file_out_of_a_run_is_read_alone(self, tmp_path: Path) -> None:
+        root = tmp_path / "my-run"
+        update = {"trace_id": "t1", "step": 8, "subset": "effective"}
+        write(root / "traces" / "annotations" / "orchestrator" / "0.jsonl", update, {"trace_id": "t9"})
+        files = {
+            write(root / "step_7" / "train_rollouts.jsonl", row(0)): (None, 7, "train", None),
+            write(root / "rollouts" / "step_7" / "train" / "effective" / "traces.jsonl", episode(trace("t1"))): (
+                ("t1", 7, "train", "effective")
+            ),
+            write(root / "rollouts" / "step_7" / "train" / "all" / "traces.jsonl", episode(trace("t1"))): (
+                ("t1", 7, "train", None)
+            ),
+            write(root / "traces" / "stream" / "00003.jsonl.zst", episode(trace("t1"))): (
+                "t1",
+                8,
+                "train",
+                "effective",
+            ),
+        }
+        for file, expected in files.items():
+            assert recognise(file) is prime_rl
+            assert prime_rl.default_run(file) == "my-run"
+            assert told(file, "native_id", "step", "split", "subset") == [expected]
+            assert notes(file) == []
 
 
 class TestCohorts:
@@ -366,6 +393,12 @@ class TestRecognition:
         assert (found.source, found.path.name) == (prime_rl, "my-run")
         assert prime_rl.default_run(found.path) == "my-run"
 
+    def test_a_run_may_have_any_name(self, tmp_path: Path) -> None:
+        root = tmp_path / "eval"
+        file = write(root / "step_7" / "train_rollouts.jsonl", row(0))
+        assert prime_rl.default_run(root) == "eval"
+        assert told(root, "raw_ref") == told(file, "raw_ref")
+
     def test_metrics_with_a_configuration_are_a_run_and_without_one_are_not(self, tmp_path: Path) -> None:
         write(tmp_path / "metrics.jsonl", {"step": 0, "loss/mean": 1.0})
         assert not prime_rl.matches(Peek(tmp_path))
@@ -421,7 +454,10 @@ class TestRealFiles:
         root = real_data / "verifiers_prime_rl" / "upstream_v1" / "prime-rl-v0.9.1.dev46-stream"
         assert recognise(root) is prime_rl
         assert told(root, "native_id") == []
-        assert [text.split()[0] for text in notes(root)] == ["3", "The"]
+        assert notes(root) == [
+            "3 annotated traces stand in no file of this run, for example trace-0001.",
+            "The index lists 3 episodes whose chunk is not in this folder; they are not read.",
+        ]
 
     def test_annotations_join_the_episodes_they_were_made_for(self, real_data: Path, tmp_path: Path) -> None:
         upstream = real_data / "verifiers_prime_rl" / "upstream_v1"
@@ -435,6 +471,6 @@ class TestRealFiles:
             ("trace-0001", 0, "effective", 0.5, 1.2, "completed"),
             ("trace-0002", 0, "effective", -0.5, 1.2, "completed"),
             ("trace-0003", 0, "all", 0.0, 0.2, "completed"),
-            ("episode-0003", 0, None, None, None, "infra_error"),
+            ("episode-0003", 0, "all", None, None, "infra_error"),
         ]
         assert notes(tmp_path) == []
