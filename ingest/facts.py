@@ -147,7 +147,8 @@ def _turn_facts(values: Values, calls: list[Values]) -> None:
     total = 0.0
     for row in calls:
         turn = row.get("turn")
-        key = (row.get("branch"), ("alone", row["call_index"]) if turn is None else turn)
+        branch = row.get("branch")
+        key = (branch, turn) if branch is not None else ("alone", row["call_index"]) if turn is None else turn
         widths[key] = widths.get(key, 0) + 1
         latency = row["latency_s"]
         if latency is None or not latency >= 0.0:

@@ -4,6 +4,7 @@ The same rules as `sources/observatory_jsonl.schema.json`; a test holds the two 
 a file.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -38,6 +39,11 @@ class FieldError(ValueError):
         shown = repr(value) if isinstance(value, str | int | float) else _JSON_NAMES.get(type(value), "null")
         super().__init__(f"{key} must be {expected}, not {shown[:60]}")
 
+    def inside(self, where: str) -> "FieldError":
+        """The same error, of a field inside another."""
+        self.args = (f"{where}.{self}",)
+        return self
+
 
 def _text(key: str, value: Any) -> str:
     if isinstance(value, str):
@@ -66,6 +72,8 @@ def _integer(key: str, value: Any) -> int:
 
 
 def _count(key: str, value: Any) -> int:
+    if value.__class__ is int and 0 <= value <= _LARGEST:
+        return int(value)
     whole = _integer(key, value)
     if whole < 0:
         raise FieldError(key, "a whole number from 0", value)
@@ -73,6 +81,8 @@ def _count(key: str, value: Any) -> int:
 
 
 def _number(key: str, value: Any) -> float | None:
+    if value.__class__ is float and -math.inf < value < math.inf:
+        return float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value)
     raise FieldError(key, "a number", value)
@@ -294,7 +304,7 @@ def is_number(field: str) -> bool:
     return ROLLOUT[field][1] is _number
 
 
-def take(fields: Fields, line: Values, extras: Values, where: str = "") -> Values:
+def take(fields: Fields, line: Values, extras: Values) -> Values:
     """Checked values by column; null counts as left out, fields that are unknown go to `extras`.
 
     Raises:
@@ -307,5 +317,23 @@ def take(fields: Fields, line: Values, extras: Values, where: str = "") -> Value
             extras[key] = value
         elif value is not None:
             column, check = field
-            values[column] = value if check is _text and value.__class__ is str else check(where + key, value)
+            values[column] = value if check is _text and value.__class__ is str else check(key, value)
+    return values
+
+
+def take_nth(fields: Fields, entries: str, index: int, entry: Any, unknown: set[str]) -> Values:
+    """The same of an entry of a list in a line; names of fields without a column go to `unknown`.
+
+    Raises:
+        FieldError: The entry is no object, or a value in it breaks its rule.
+    """
+    if not isinstance(entry, dict):
+        raise FieldError(f"{entries}[{index}]", "an object", entry)
+    extras: Values = {}
+    try:
+        values = take(fields, entry, extras)
+    except FieldError as error:
+        raise error.inside(f"{entries}[{index}]") from None
+    if extras:
+        unknown.update(f"{entries}[].{key}" for key in extras)
     return values

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ingest.dialects import PARALLEL_WRAPPER, inferred_error, reasoning_text, tool_name, wrapped_calls
-from ingest.neutral_fields import CALL, MESSAGE, SCORE, FieldError, Values, take
+from ingest.neutral_fields import CALL, MESSAGE, SCORE, FieldError, Values, take_nth
 from ingest.reading import dump_json, number, text
 
 _ROLES = {"developer": "system", "function": "tool"}
@@ -64,11 +64,9 @@ class Trajectory:
             if size == 3 and third and third.__class__ is (str if role == "tool" else list):
                 row[_PLAIN_ROLES[role]] = third
                 return row
-        extras: Values = {}
-        row = take(MESSAGE, message, extras, f"messages[{index}].")
+        row = take_nth(MESSAGE, "messages", index, message, self.unknown)
         if "role" not in row:
             raise FieldError(f"messages[{index}].role", "given", None)
-        self.unknown.update(f"messages[].{key}" for key in extras)
         row["message_index"] = index
         row["role"] = _ROLES.get(row["role"], row["role"])
         if content.__class__ is list and "reasoning_text" not in row:
@@ -165,13 +163,9 @@ class Trajectory:
                 by_id.setdefault(row["tool_call_id"], []).append(row)
         is_alone = False
         for index, call in enumerate(calls):
-            if not isinstance(call, dict):
-                raise FieldError(f"tool_calls[{index}]", "an object", call)
-            extras: Values = {}
-            seen = take(CALL, call, extras, f"tool_calls[{index}].")
+            seen = take_nth(CALL, "tool_calls", index, call, self.unknown)
             if "id" not in call and "name" not in call:
                 raise FieldError(f"tool_calls[{index}]", "an object with `id` or `name`", call)
-            self.unknown.update(f"tool_calls[].{key}" for key in extras)
             same = by_id.get(seen.get("tool_call_id", ""))
             if same:
                 row = same.pop(0)
@@ -265,11 +259,7 @@ def scores(given: Any, unknown: set[str]) -> list[Values]:
     names: dict[str, int] = {}
     entries = given if isinstance(given, list) else [{"grader": key, "value": value} for key, value in given.items()]
     for index, entry in enumerate(entries):
-        if not isinstance(entry, dict):
-            raise FieldError(f"scores[{index}]", "an object", entry)
-        extras: Values = {}
-        row = take(SCORE, entry, extras, f"scores[{index}].")
-        unknown.update(f"scores[].{key}" for key in extras)
+        row = take_nth(SCORE, "scores", index, entry, unknown)
         if "grader" not in row:
             raise FieldError(f"scores[{index}].grader", "given", None)
         value = row.pop("value", None)

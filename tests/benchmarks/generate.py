@@ -20,6 +20,8 @@ _PLAIN = (
     "filing company average the of and in for to with by 2019 2020 2021 2022 4.2 13.7 1,204"
 )
 _WORDS = (*_PLAIN.split(), "\n", '"gross"', "“net”", "été", "営業")
+_WEIGHTS = (*[1.0] * (len(_WORDS) - 3), *[0.01] * 3)
+"""So that about one text in ten is not plain ASCII."""
 
 
 def lines(count: int, seed: int = 0, first: int = 0) -> Iterator[bytes]:
@@ -27,7 +29,7 @@ def lines(count: int, seed: int = 0, first: int = 0) -> Iterator[bytes]:
 
     The same number and seed give the same line, whatever `first` is.
     """
-    pool = " ".join(random.Random(seed).choices(_WORDS, k=60_000))
+    pool = " ".join(random.Random(seed).choices(_WORDS, _WEIGHTS, k=60_000))
     for number in range(first, first + count):
         yield orjson.dumps(_rollout(number, random.Random(f"{seed}/{number}"), pool))
 
