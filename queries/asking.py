@@ -4,6 +4,7 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -58,9 +59,22 @@ def answer(store: Reading, name: str, filters: Filters, given: Mapping[str, str]
         raise QuestionError(f"{name} needs {', '.join('--' + key.replace('_', '-') for key in lacking)}")
     if takes_filters(asked):
         return asked(store, filters, **values)
-    if filters != Filters():
-        raise QuestionError(f"{name} is not restricted by filters ({filters.sentence()})")
-    return asked(store, **values)
+    rest, own = _own_restriction(filters, known)
+    if rest != Filters():
+        raise QuestionError(f"{name} is not restricted by filters ({rest.sentence()})")
+    return asked(store, **own, **values)
+
+
+def _own_restriction(filters: Filters, known: Mapping[str, object]) -> tuple[Filters, dict[str, Any]]:
+    """What is left of the filters once a question that takes a split or environments of its own has taken those."""
+    own: dict[str, Any] = {}
+    if "split" in known and filters.splits is not None and len(filters.splits) == 1:
+        own["split"] = filters.splits[0]
+        filters = replace(filters, splits=None)
+    if "environments" in known and filters.environments is not None:
+        own["environments"] = filters.environments
+        filters = replace(filters, environments=None)
+    return filters, own
 
 
 def converted(name: str, value: str, hint: Any) -> Any:

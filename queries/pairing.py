@@ -5,7 +5,7 @@ Differences are candidate minus baseline. Beside the paired figure stands the un
 """
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import ceil, sqrt
 from typing import Literal
 
 import numpy as np
@@ -58,11 +58,13 @@ def paired_difference(
     clusters: Labels | None = None,
     method: Method = "t",
     confidence: float = 0.95,
+    p_value: PValue | None = None,
 ) -> PairedDifference:
     """Mean over samples of candidate minus baseline; both arms hold per-sample means, aligned, shape (n,).
 
     Interval by `method`: t on the differences (clustered where `clusters`, shape (n,), is given), or bootstrap over
-    samples or clusters. The p-value is the sign flip's. `difference.num_missing` counts samples not in both arms.
+    samples or clusters. The p-value is the sign flip's, unless one is given. `difference.num_missing` counts samples
+    not in both arms.
     Source: Miller 2024 (arXiv 2411.00640), section 4; small n after Bowyer et al. 2025 (arXiv 2503.01747).
 
     Raises:
@@ -81,7 +83,7 @@ def paired_difference(
         difference=estimate,
         baseline_mean=sample_mean(base[both]).value,
         candidate_mean=sample_mean(cand[both]).value,
-        p_value=sign_flip(deltas, seed=seed, clusters=clusters),
+        p_value=p_value or sign_flip(deltas, seed=seed, clusters=clusters),
         correlation=correlation(base, cand),
         unpaired=unpaired_difference(base, cand, confidence=confidence),
         num_paired=int(both.sum()),
@@ -131,6 +133,23 @@ def mcnemar(num_gained: int, num_lost: int) -> float:
     Source: McNemar 1947; exact form as recommended for small n by Bowyer et al. 2025.
     """
     return min(1.0, 2.0 * float(stats.binom.cdf(min(num_gained, num_lost), num_gained + num_lost, 0.5)))
+
+
+def num_for_half_width(deviation: float, half_width: float, *, confidence: float = 0.95) -> int | None:
+    """Samples needed for a t interval of ± `half_width` around a mean difference of standard deviation `deviation`.
+
+    The smallest n ≥ 2 with t(n−1)·deviation/√n ≤ half_width; None where the width is not above zero, or n passes 10⁹.
+    """
+    if not (half_width > 0 and deviation > 0):
+        return 2 if half_width > 0 and deviation == 0 else None
+    # The normal's n is a lower bound, and t's is only a few samples above it.
+    start = (float(special.ndtri((1 + confidence) / 2)) * deviation / half_width) ** 2
+    if not start < 1e9:
+        return None
+    n = max(2, ceil(start))
+    while float(special.stdtrit(n - 1, (1 + confidence) / 2)) * deviation > half_width * sqrt(n):
+        n += 1
+    return n
 
 
 def ratio_of_means(

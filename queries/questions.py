@@ -4,8 +4,17 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from queries.curves import reward_curve
+from queries.arms import arms
+from queries.behaviour import behaviour_by_step, stop_reasons_by_step
+from queries.compare import compare
+from queries.compare_checks import compare_failures, compare_pairing
+from queries.compared_samples import compare_quadrants, compare_samples
+from queries.curves import best_step, reward_curve, scores_by_step
+from queries.distributions import distribution, distribution_summary, ecdf, tool_usage
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview
+from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
+from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
+from queries.reported import checkpoints, reported_metrics, reward_agreement
 from queries.rollouts import rollouts
 from queries.runs import runs
 from queries.scope import coverage, filter_choices, filter_counts, run_names
@@ -14,15 +23,41 @@ Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
 
 QUESTIONS: dict[str, Question] = {
+    "arms": arms,
+    "behaviour_by_step": behaviour_by_step,
+    "best_step": best_step,
+    "checkpoints": checkpoints,
+    "compare": compare,
+    "compare_failures": compare_failures,
+    "compare_pairing": compare_pairing,
+    "compare_quadrants": compare_quadrants,
+    "compare_samples": compare_samples,
     "coverage": coverage,
+    "distribution": distribution,
+    "distribution_summary": distribution_summary,
+    "ecdf": ecdf,
     "filter_choices": filter_choices,
     "filter_counts": filter_counts,
     "ingest_health": ingest_health,
+    "loops": loops,
     "reject_reasons": reject_reasons,
     "rejects": rejects,
+    "repeat_patterns": repeat_patterns,
+    "repeats_by_step": repeats_by_step,
+    "repeats_by_tool": repeats_by_tool,
+    "reported_metrics": reported_metrics,
+    "reward_agreement": reward_agreement,
     "reward_curve": reward_curve,
     "rollouts": rollouts,
     "run_names": run_names,
     "run_overview": run_overview,
     "runs": runs,
+    "scores_by_step": scores_by_step,
+    "stop_reasons_by_step": stop_reasons_by_step,
+    "survival": survival,
+    "tail_percentiles": tail_percentiles,
+    "tail_rollouts": tail_rollouts,
+    "tail_share": tail_share,
+    "tool_transitions": tool_transitions,
+    "tool_usage": tool_usage,
 }

@@ -13,6 +13,7 @@ from queries.pairing import (
     correlation,
     holm,
     mcnemar,
+    num_for_half_width,
     paired_difference,
     ratio_of_means,
     unpaired_difference,
@@ -217,3 +218,13 @@ def test_numbers_too_large_to_add_are_said_not_a_crash():
     assert got.difference.value == 1.5e308
     assert got.difference.interval.reason == got.p_value.reason == "the values are too large to average"
     assert ratio_of_means(base + 1, cand, seed=0).interval.reason == "the values are too large to average"
+
+
+def test_samples_needed_for_an_interval_of_a_given_width():
+    # t(9)·1/√10 = .7154 and t(10)·1/√11 = .6718: eleven are the first within .7.
+    assert num_for_half_width(1.0, 0.7) == 11
+    assert num_for_half_width(1.0, 0.05) == 1_540
+    assert num_for_half_width(0.0, 0.05) == 2
+    assert num_for_half_width(1.0, 0.0) is None
+    assert num_for_half_width(float("nan"), 0.05) is None
+    assert num_for_half_width(1.0, 1e-9) is None

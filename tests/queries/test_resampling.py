@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from queries import resampling
-from queries.resampling import bootstrap, bootstrap_mean, mean_of, resample, sign_flip
+from queries.resampling import bootstrap, bootstrap_mean, mean_of, resample, sign_flip, sign_flips
 
 SKEWED = np.random.default_rng(5).lognormal(size=60)
 
@@ -155,3 +155,14 @@ def test_p_is_never_zero_and_seeded():
 def test_signs_of_whole_clusters_flip():
     # Cluster sums 3 and 4: |±3 ±4| ≥ 7 in 2 of 4, however many samples are in them.
     assert sign_flip([1.0, 2.0, 3.0, 1.0], seed=0, clusters=["a", "a", "b", "b"]).value == 0.5
+
+
+def test_sign_flips_of_several_measures_are_those_of_each():
+    generator = np.random.default_rng(3)
+    few, many = np.full(40, np.nan), generator.normal(0.2, 1.0, 40)
+    few[:3] = [1.0, 2.0, 4.0]
+    columns = np.column_stack((few, many, np.full(40, np.nan), np.full(40, 1e308)))
+    got = sign_flips(columns, seed=7)
+    assert [each.value for each in got[:2]] == [0.25, sign_flip(many, seed=7).value]
+    assert got[2] == sign_flip(np.full(40, np.nan), seed=7)
+    assert (got[3].value, got[3].reason) == (None, "the values are too large to average")

@@ -1,0 +1,185 @@
+"""Questions about two arms, sample by sample: the differences of each sample, and the quadrants they fall into."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ingest.errors import QuestionError
+from queries.comparison import MEASURES, Comparison, comparison
+from queries.connection import Reading
+from queries.quadrants import (
+    BETTER_NOT_MORE,
+    NOT_WORSE_FEWER,
+    QUADRANTS,
+    Attempts,
+    DeadBand,
+    dead_band,
+    joint_share,
+    null_share,
+    quadrant_codes,
+    quadrant_shares,
+)
+
+COSTS: Final = tuple(name for name in MEASURES if name not in ("reward", "pass_rate", "tool_error_rate"))
+"""Measures that may stand against the reward: the less the better."""
+NUM_SPLITS = 200
+SHUFFLED = 2_000_000
+"""Attempts shuffled at most for the null shares: with more attempts fewer splits say as much."""
+
+
+def compare_samples(
+    store: Reading,
+    *,
+    baseline: str,
+    candidate: str,
+    split: str | None = None,
+    environments: tuple[str, ...] | None = None,
+    pair_by: str = "sample_id",
+    leave_out_failures: bool = False,
+    cost: str = "tool_calls",
+    eps_reward: float | None = None,
+    eps_cost: float | None = None,
+) -> pd.DataFrame:
+    """One row per sample that both arms attempted, ordered by sample_id: how does each sample differ?
+
+    Columns: sample_id, candidate_sample_id (the same, unless paired by something else), num_attempts_baseline,
+    num_attempts_candidate (rollouts), quadrant (of reward against `cost`, NULL where either is not known in both arms;
+    see `compare_quadrants`), then for every measure of `compare` {measure}_baseline_mean, {measure}_candidate_mean
+    (mean over the sample's attempts, in the measure's unit) and {measure}_delta (candidate minus baseline).
+
+    Raises:
+        QuestionError: An arm, `pair_by` or `cost` is not one there is, or a dead-band is negative.
+    """
+    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
+    judged = _judged(store, asked, cost, eps_reward, eps_cost)
+    long = store.ask("compare_samples", asked.parameters())
+    keys = ["pair_key", "sample_id", "candidate_sample_id", "num_attempts_baseline", "num_attempts_candidate"]
+    samples = long[keys].drop_duplicates("pair_key").set_index("pair_key")
+    parts = {"baseline_mean": "baseline_mean", "candidate_mean": "candidate_mean", "delta": "delta"}
+    wide = long.pivot_table(index="pair_key", columns="measure", values=list(parts), dropna=False, aggfunc="first")
+    quadrant = pd.Series([QUADRANTS[code] if code >= 0 else None for code in judged.codes], judged.keys, dtype="str")
+    samples["quadrant"] = quadrant.reindex(samples.index)
+    measures = {
+        f"{measure}_{part}": wide[part][measure] if measure in wide.get(part, ()) else np.nan
+        for measure in MEASURES
+        for part in parts
+    }
+    frame = pd.concat([samples, pd.DataFrame(measures, index=samples.index, dtype="float64")], axis=1)
+    return frame.sort_values(["sample_id"], kind="stable").reset_index(drop=True)
+
+
+def compare_quadrants(
+    store: Reading,
+    *,
+    baseline: str,
+    candidate: str,
+    split: str | None = None,
+    environments: tuple[str, ...] | None = None,
+    pair_by: str = "sample_id",
+    leave_out_failures: bool = False,
+    cost: str = "tool_calls",
+    eps_reward: float | None = None,
+    eps_cost: float | None = None,
+) -> pd.DataFrame:
+    """One row per quadrant, in the order of `QUADRANTS`: how many samples got better or worse, at more or less cost?
+
+    `cost` is one of `COSTS`; a dead-band of None is the noise between attempts (`queries.quadrants`).
+    Columns: quadrant, num_samples, share (0–1 of the paired samples), share_ci_low, share_ci_high (95 %, Wilson),
+    null_share (what chance alone gives: an arm compared with itself; NULL with null_reason); the same in every row:
+    cost, eps_reward, eps_cost (half widths of the dead-bands in the measure's unit), eps_reward_note, eps_cost_note,
+    num_paired (samples with reward and cost known in both arms), num_unknown (attempted by both, but not known),
+    null_reason, and the joint claims better_not_more_share and not_worse_fewer_share, each with _ci_low and _ci_high.
+
+    Raises:
+        QuestionError: An arm, `pair_by` or `cost` is not one there is, or a dead-band is negative.
+    """
+    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
+    judged = _judged(store, asked, cost, eps_reward, eps_cost)
+    seed = asked.seed("compare_quadrants", cost)
+    rows = max(1, len(judged.baseline.samples) + len(judged.candidate.samples))  # type: ignore[arg-type]
+    null = null_share(
+        judged.baseline,
+        judged.candidate,
+        eps_reward=judged.reward_band.width,
+        eps_cost=judged.cost_band.width,
+        seed=seed,
+        num_splits=int(np.clip(SHUFFLED // rows, 20, NUM_SPLITS)),
+    )
+    shares = quadrant_shares(judged.codes, null=null)
+    frame = pd.DataFrame(
+        {
+            "quadrant": [each.name for each in shares],
+            "num_samples": [each.num_samples for each in shares],
+            "share": [_number(each.share.value) for each in shares],
+            "share_ci_low": [_number(each.share.interval.low) for each in shares],
+            "share_ci_high": [_number(each.share.interval.high) for each in shares],
+            "null_share": [_number(each.null_share) for each in shares],
+        }
+    )
+    return frame.assign(**judged.facts(cost), null_reason=null.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Attempts of both arms at the samples both attempted, each such sample's quadrant code, and the dead-bands."""
+
+    baseline: Attempts
+    candidate: Attempts
+    keys: list[str]
+    codes: NDArray[np.int8]
+    reward_band: DeadBand
+    cost_band: DeadBand
+
+    def facts(self, cost: str) -> dict[str, Any]:
+        """What is the same for every quadrant."""
+        claims: dict[str, Any] = {}
+        for name, quadrants in (("better_not_more", BETTER_NOT_MORE), ("not_worse_fewer", NOT_WORSE_FEWER)):
+            got = joint_share(self.codes, quadrants)
+            claims[f"{name}_share"] = _number(got.value)
+            claims[f"{name}_ci_low"] = _number(got.interval.low)
+            claims[f"{name}_ci_high"] = _number(got.interval.high)
+        return {
+            "cost": cost,
+            "eps_reward": self.reward_band.width,
+            "eps_cost": self.cost_band.width,
+            "eps_reward_note": self.reward_band.note,
+            "eps_cost_note": self.cost_band.note,
+            "num_paired": int((self.codes >= 0).sum()),
+            "num_unknown": int((self.codes < 0).sum()),
+            **claims,
+        }
+
+
+def _judged(store: Reading, asked: Comparison, cost: str, eps_reward: float | None, eps_cost: float | None) -> _Judged:
+    """Judge every sample that both arms attempted."""
+    if cost not in COSTS:
+        raise QuestionError(f"cost must be one of {', '.join(COSTS)}, not {cost!r}")
+    if any(eps is not None and not 0 <= eps < np.inf for eps in (eps_reward, eps_cost)):
+        raise QuestionError("a dead-band is a width of 0 or more")
+    frame = store.ask("compare_quadrants", asked.parameters() | {"cost_measure": cost})
+    arms = [frame[frame["arm"] == name] for name in ("baseline", "candidate")]
+    base, cand = (
+        Attempts(*(each[name].to_numpy(dtype, na_value=missing) for name, dtype, missing in _ATTEMPT)) for each in arms
+    )
+    means = [each.groupby("pair_key")[["reward", "cost_value"]].mean() for each in arms]
+    deltas = means[1] - means[0]
+    bands = [
+        dead_band(first, base.samples, second, cand.samples) if eps is None else DeadBand(eps, None, 0, 0, "given")
+        for first, second, eps in ((base.reward, cand.reward, eps_reward), (base.cost, cand.cost, eps_cost))
+    ]
+    codes = quadrant_codes(deltas["reward"], deltas["cost_value"], bands[0].width, bands[1].width)
+    return _Judged(base, cand, deltas.index.tolist(), codes, *bands)
+
+
+_ATTEMPT: tuple[tuple[str, Any, Any], ...] = (
+    ("pair_key", object, None),
+    ("reward", np.float64, np.nan),
+    ("cost_value", np.float64, np.nan),
+)
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

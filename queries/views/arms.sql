@@ -1,0 +1,80 @@
+-- Both arms of a comparison, rollout by rollout. An arm is a struct {run_id, split, step}; split and step match exactly,
+-- NULL included. What is made of them sample by sample stands in comparison.sql.
+
+-- One row per rollout of an arm. sample_suffix: the sample's id after its last `/`, `:` or `#`; first_position: where the
+-- first rollout of its sample stands in the source.
+CREATE MACRO arm_rollouts(p_name, p_arm, p_environments) AS TABLE
+SELECT
+    p_name AS arm,
+    r.*,
+    s.prompt_hash,
+    s.cluster_key,
+    coalesce(r.status IN ('infra_error', 'grader_error'), false) AS is_failed,
+    nullif(regexp_extract(r.sample_id, '[^/:#]+$'), '') AS sample_suffix,
+    min(r.position) OVER (PARTITION BY r.source_id, r.sample_id) AS first_position,
+    count(DISTINCT r.environment) OVER () AS num_environments
+FROM rollouts AS r
+LEFT JOIN samples AS s ON r.run_id = s.run_id AND r.sample_id = s.sample_id
+WHERE
+    r.run_id = struct_extract(p_arm, 'run_id')
+    AND r.split IS NOT DISTINCT FROM struct_extract(p_arm, 'split')
+    AND r.step IS NOT DISTINCT FROM struct_extract(p_arm, 'step')
+    AND (p_environments IS NULL OR list_contains(p_environments, r.environment));
+
+-- One row per rollout of either arm. sample_position: its sample's place, from 1, in the order the arm's were read.
+-- pair_key is what samples are paired by: the column `p_pair_by` names, told apart by environment where an arm has
+-- several; where nothing identifies the sample it is the rollout itself, which pairs with nothing.
+CREATE MACRO compared_rollouts(p_baseline, p_candidate, p_environments, p_pair_by) AS TABLE
+WITH arms AS (
+    FROM arm_rollouts('baseline', p_baseline, p_environments)
+    UNION ALL
+    FROM arm_rollouts('candidate', p_candidate, p_environments)
+),
+
+placed AS (
+    SELECT
+        *,
+        CASE
+            WHEN sample_id IS NOT NULL
+                THEN dense_rank() OVER (PARTITION BY arm, sample_id IS NULL ORDER BY source_id, first_position)::VARCHAR
+        END AS sample_position
+    FROM arms
+),
+
+keyed AS (
+    SELECT
+        *,
+        CASE p_pair_by
+            WHEN 'sample_id' THEN sample_id
+            WHEN 'sample_suffix' THEN sample_suffix
+            WHEN 'prompt_hash' THEN prompt_hash
+            WHEN 'position' THEN sample_position
+        END AS named
+    FROM placed
+)
+
+SELECT
+    * EXCLUDE (named),
+    coalesce(
+        CASE WHEN max(num_environments) OVER () > 1 THEN coalesce(environment, '?') || ' · ' || named ELSE named END,
+        arm || ' ' || rollout_id
+    ) AS pair_key
+FROM keyed;
+
+-- One row per arm and combination of what could pair its samples (key_…) and what describes it (field_…), as text.
+CREATE MACRO arm_descriptions(p_baseline, p_candidate, p_environments) AS TABLE
+SELECT DISTINCT
+    arm,
+    sample_id AS key_sample_id,
+    sample_suffix AS key_sample_suffix,
+    prompt_hash AS key_prompt_hash,
+    sample_position AS key_position,
+    environment AS field_environment,
+    agent AS field_agent,
+    model AS field_model,
+    split AS field_split,
+    sample_id_source AS field_sample_id_source,
+    grader_version AS field_grader_version,
+    prompt_version AS field_prompt_version,
+    tools_version AS field_tools_version
+FROM compared_rollouts(p_baseline, p_candidate, p_environments, 'sample_id');
