@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dashboard import show
-from dashboard.pulls import land_openai
+from dashboard.pulls import land_openai, landed_paths
 from dashboard.sample import sample_data
 from ingest.doctor import examine
 from ingest.errors import ObservatoryError, QuestionError
@@ -71,32 +72,40 @@ def ingest_command(
     as_json: JsonOption = False,
 ) -> None:
     """Read files into the store."""
+    target = Store(store)
     request = Request(
-        paths,
+        landed_paths(paths, target.root / "landed", _notify(as_json=as_json)),
         source=_known_source(source),
         overrides=Overrides(run, _known_split(split), step),
         options=Options(_mapping(mapping or [])),
         force=force,
         workers=workers,
     )
-    _ingest(Store(store), request, as_json=as_json)
+    _ingest(target, request, as_json=as_json)
 
 
 @pull_app.command("openai")
 def pull_openai(
     job: Annotated[str, typer.Option(help="Fine-tuning job, ftjob-…")],
     store: StoreOption = DEFAULT_STORE,
-    base_url: Annotated[str, typer.Option(help="API root; for Azure https://NAME.openai.azure.com/openai")] = "",
+    base_url: Annotated[
+        str | None, typer.Option(help="API root; for Azure https://NAME.openai.azure.com/openai", show_default="OpenAI")
+    ] = None,
+    azure: Annotated[
+        bool | None, typer.Option("--azure/--bearer", help="Which key header to send.", show_default="by host and key")
+    ] = None,
     api_version: Annotated[str | None, typer.Option(help="Azure's api-version, where it needs one.")] = None,
     run: Annotated[str | None, typer.Option(help="Name of the run.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch a fine-tuning job: job, events, checkpoints, result files, validation runs."""
+    """Fetch a fine-tuning job: job, events, checkpoints, result files, validation runs.
+
+    The key comes from OPENAI_API_KEY, or AZURE_OPENAI_API_KEY for Azure. Pulling again fetches only what is new.
+    """
     target = Store(store)
-    folder = land_openai(
-        target.root / "landed", job, base_url, api_version, notify=_nothing if as_json else show.aside.print
-    )
-    _ingest(target, Request([folder], source=None, overrides=Overrides(run)), as_json=as_json)
+    landed = target.root / "landed" / "openai"
+    report = land_openai(landed, job, base_url, api_version, _notify(as_json=as_json), is_azure=azure)
+    _ingest(target, Request([report.folder], overrides=Overrides(run)), as_json=as_json, notes=report.notes)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -216,17 +225,19 @@ def serve(
     raise typer.Exit(subprocess.run(command, env=environment, cwd=entry.parent, check=False).returncode)
 
 
-def _ingest(store: Store, request: Request, *, as_json: bool) -> None:
+def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[str] = ()) -> None:
     with show.progress(quiet=as_json) as notify:
         report = run_ingest(store, request, notify)
+    report.notes = [*notes, *report.notes]
     filters = Filters(run_ids=tuple(sorted(report.runs)))
     overview = run_overview(open_store(store.root), filters) if report.runs else None
     show.report(report, overview, as_json=as_json)
     raise typer.Exit(report.exit_code)
 
 
-def _nothing(_: object) -> None:
-    """Say nothing: `--json` keeps the output for one object."""
+def _notify(*, as_json: bool) -> Callable[[str], object]:
+    """Where progress of a fetch is told: standard error, or nowhere where the output is for a machine."""
+    return (lambda _: None) if as_json else (lambda text: show.aside.print(text, highlight=False, markup=False))
 
 
 def _known_source(name: str | None) -> str | None:

@@ -62,7 +62,7 @@ def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> Non
             out.print(
                 f"[bold]{escape(str(rows['name'].iloc[0]))}[/bold]" + _run_id_note(str(run_id), rows), highlight=False
             )
-            for _, row in rows.iterrows():
+            for row in rows.to_dict("records"):
                 out.print("  " + escape(split_sentence(row)), highlight=False)
     unchanged = f", {done.unchanged:,} unchanged" if done.unchanged else ""
     out.print(

@@ -6,6 +6,7 @@ for, or the folder stands elsewhere now). It changes nothing in the lake.
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -62,15 +63,10 @@ def build(root: Path, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection,
     columns_of: dict[str, str] = {}
     for table in TABLES:
         files = _files(root, table.name, snapshot.versions.get(table.name))
-        groups: dict[str, list[str]] = {}
         for file in files:
             relative = os.path.relpath(file, root)
-            columns = known.get(relative) or _columns(file)
-            columns_of[relative] = columns
-            groups.setdefault(columns, []).append(file)
-        selects = [_select(table, names, set(columns.split(","))) for columns, names in groups.items()]
-        complete = any(len(columns.split(",")) >= len(table.names) - 1 for columns in groups)
-        body = " UNION ALL BY NAME ".join(selects if complete else [*selects, _empty(table)])
+            columns_of[relative] = known.get(relative) or _columns(file)
+        body = over(table, {file: columns_of[os.path.relpath(file, root)] for file in files})
         connection.execute(f"CREATE VIEW {table.name}_stored AS {body}")
         connection.execute(f"CREATE VIEW {table.name} AS {_COLLAPSED.get(table.name, f'FROM {table.name}_stored')}")
     connection.execute(
@@ -133,6 +129,25 @@ def _columns(file: str) -> str:
         return ",".join(sorted(pq.read_schema(file).names))
     except (OSError, ValueError) as error:
         raise SnapshotError(f"{file} is missing or damaged ({error}); run `observatory doctor`") from error
+
+
+def over(table: Table, columns_of: dict[str, str]) -> str:
+    """A query over Parquet files of a table, all its columns present: NULL in files of an older schema.
+
+    `columns_of` maps each file to its columns. Files of one schema are read together, then joined BY NAME, which is
+    free (`union_by_name` over all of them is not).
+    """
+    groups: dict[str, list[str]] = {}
+    for file, columns in columns_of.items():
+        groups.setdefault(columns, []).append(file)
+    selects = [_select(table, names, set(columns.split(","))) for columns, names in groups.items()]
+    complete = any({"run_id", *columns.split(",")} >= set(table.names) for columns in groups)
+    return " UNION ALL BY NAME ".join(selects if complete else [_empty(table), *selects])
+
+
+def scan(table: Table, files: Iterable[str]) -> str:
+    """The same over the files of a table as they are, in parentheses."""
+    return f"({over(table, {file: _columns(file) for file in files})})"
 
 
 def _select(table: Table, files: list[str], present: set[str]) -> str:

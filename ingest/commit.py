@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.finish import Finish, rows, scan, staged, summaries
+from ingest.catalog import scan
+from ingest.finish import Finish, rows, staged, summaries
 from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, RUNS, TABLES
 from ingest.sources import source as source_named
@@ -68,7 +69,7 @@ def ledger(store: Store) -> dict[str, Entry]:
         return {}
     columns = "source_id, any_value(path), any_value(fingerprint), any_value(content_hash), list(DISTINCT run_id)"
     with duckdb.connect() as connection:
-        sql = f"SELECT {columns} FROM {scan(files)} GROUP BY source_id"  # noqa: S608 - file names of the lake, quoted
+        sql = f"SELECT {columns} FROM {scan(INGESTS, files)} GROUP BY source_id"  # noqa: S608 - file names of the lake, quoted
         found = connection.sql(sql).fetchall()
     return {row[0]: Entry(row[0], row[1], row[2], row[3], tuple(sorted(row[4]))) for row in found}
 
@@ -100,11 +101,15 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
         for each in TABLES:
             if each.name == "rollouts":
                 store.replace(each.name, finish.rollouts(also), run_ids, [*source_ids, *also])
-            elif each.name not in ("run_summaries", "annotations"):
-                if staged(folders, each.name) is not None or store.files(each.name, run_ids):
-                    store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
+            elif each.name not in ("run_summaries", "annotations") and _concerned(store, folders, each.name, run_ids):
+                store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
         store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
     return notes
+
+
+def _concerned(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[str]) -> bool:
+    """Whether a table gets rows, or may hold rows to be replaced."""
+    return staged(folders, name) is not None or bool(store.files(name, run_ids))
 
 
 def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:
@@ -163,7 +168,7 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str]) -> Path | None:
     connection.execute(
         "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(batch.sources)}
     )
-    old = f"UNION ALL BY NAME FROM {scan(kept)} WHERE source_id NOT IN (FROM replaced)" if kept else ""
+    old = f"UNION ALL BY NAME FROM {scan(PARTS, kept)} WHERE source_id NOT IN (FROM replaced)" if kept else ""
     ordered = connection.sql(
         f"FROM fresh {old} ORDER BY run_id, source_format, rollout_key, time NULLS LAST, source_id, position"
     )

@@ -4,24 +4,18 @@ Reads staged Arrow files and the store's current Parquet files with DuckDB; writ
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ingest.catalog import literal
+from ingest.catalog import scan
 from ingest.schema import ROLLOUTS, RUN_SUMMARIES, table
 from ingest.staging import own_id
 
 CHILDREN = ("messages", "tool_calls", "scores")
-
-
-def scan(files: Iterable[str]) -> str:
-    """A SQL table function over Parquet files of the lake."""
-    listed = ", ".join(literal(file) for file in files)
-    return f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'run_id': 'VARCHAR'}})"
 
 
 def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
@@ -58,7 +52,7 @@ class Finish:
         )
         old = "FROM staged_rollouts LIMIT 0"
         if kept:
-            old = f"SELECT {names} FROM {scan(kept)} WHERE source_id NOT IN (FROM replaced)"  # noqa: S608 - schema, quoted
+            old = f"SELECT {names} FROM {scan(ROLLOUTS, kept)} WHERE source_id NOT IN (FROM replaced)"  # noqa: S608 - schema, quoted
         self.connection.execute(f"CREATE VIEW kept AS {old}")
 
     def resolve_collisions(self) -> int:
@@ -177,7 +171,7 @@ def summaries(rollout_files: Sequence[str]) -> pa.Table:
     connection.execute("SET TimeZone = 'UTC'")
     found = connection.sql(
         f"""
-        WITH r AS (FROM {scan(rollout_files)}),
+        WITH r AS (FROM {scan(ROLLOUTS, rollout_files)}),
         per_sample AS (
             SELECT run_id, split, step, coalesce(sample_id, rollout_id) AS unit, avg(reward) AS reward
             FROM r WHERE reward IS NOT NULL GROUP BY ALL

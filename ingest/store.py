@@ -219,14 +219,12 @@ class Store:
         path.mkdir()
         return path
 
-    def forget(self, run_ids: Sequence[str], source_ids: Sequence[str] | None = None) -> None:
-        """Remove runs, or what some sources hold of them, in one snapshot."""
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Remove runs, whatever source they came from, in one snapshot."""
         with self.transaction():
             for each in TABLES:
-                if self.version(each.name) is not None and not (
-                    each.name == "run_summaries" and source_ids is not None
-                ):
-                    self.replace(each.name, each.arrow.empty_table(), run_ids, source_ids)
+                if self.files(each.name, run_ids):
+                    self.replace(each.name, each.arrow.empty_table(), run_ids, None)
 
     def compact(self, retention_days: int = RETENTION_DAYS) -> dict[str, int]:
         """Join small files, drop those that only old snapshots need. Returns the number of files joined by table."""

@@ -30,6 +30,10 @@ class Filters:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
+    def set_fields(self) -> dict[str, Any]:
+        """The fields that restrict something."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+
     def only(self, *run_ids: str) -> "Filters":
         """The same restriction, on these runs."""
         return replace(self, run_ids=run_ids)
