@@ -28,6 +28,7 @@ from queries.questions import QUESTIONS
 
 FORMATS = ("table", "json", "csv", "parquet")
 MAX_LISTED = 8
+MIN_COLUMNS = 4
 
 out = Console(soft_wrap=True)
 aside = Console(stderr=True, soft_wrap=True)
@@ -86,7 +87,7 @@ def _run_id_note(run_id: str, rows: pd.DataFrame) -> str:
     return "" if run_id == rows["name"].iloc[0] else f" (run id {run_id})"
 
 
-def split_sentence(row: Mapping[str, Any]) -> str:
+def split_sentence(row: Mapping[Any, Any]) -> str:
     """One line on a run's split: steps, environments, samples, rollouts, first → last reward and which reward it is."""
     if not row["num_rollouts"]:
         return f"no rollouts ({row['source_format']}: job metrics and events only)"
@@ -103,7 +104,7 @@ def split_sentence(row: Mapping[str, Any]) -> str:
     )
 
 
-def reward_sentence(row: Mapping[str, Any]) -> str:
+def reward_sentence(row: Mapping[Any, Any]) -> str:
     """First → last reward and its name, "not scored" where there is none."""
     if pd.isna(row["first_reward"]):
         return "not scored"
@@ -176,13 +177,31 @@ def _print_table(answer: pd.DataFrame) -> None:
     if answer.empty:
         out.print("no rows")
         return
+    texts = {str(name): [cell(value) for value in answer[name]] for name in answer.columns}
+    shown = _fitting(texts, out.width if out.is_terminal else None)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in answer.columns:
+    for name in shown:
         numeric = pd.api.types.is_numeric_dtype(answer[name])
-        table.add_column(str(name), justify="right" if numeric else "left", overflow="fold")
-    for row in answer.itertuples(index=False):
-        table.add_row(*(escape(cell(value)) for value in row))
-    out.print(table)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+    for row in zip(*(texts[name] for name in shown), strict=True):
+        table.add_row(*map(escape, row))
+    out.print(table, crop=False, width=None if out.is_terminal else 100_000)
+    hidden = [name for name in texts if name not in shown]
+    if hidden:
+        listed = ", ".join(hidden)
+        aside.print(f"{len(hidden)} more columns ({listed}): --format csv or json shows all", highlight=False)
+
+
+def _fitting(texts: Mapping[str, Sequence[str]], width: int | None) -> list[str]:
+    """The first columns that fit side by side into the width; all where the output is no terminal."""
+    shown: list[str] = []
+    used = 0
+    for name, column in texts.items():
+        used += max(len(name), *map(len, column)) + 2
+        if width is not None and used > width + 2 and len(shown) >= MIN_COLUMNS:
+            break
+        shown.append(name)
+    return shown
 
 
 def cell(value: Any) -> str:
