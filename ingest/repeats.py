@@ -72,11 +72,12 @@ def mark_repeats(calls: list[Values]) -> None:
     An exact repeat is not a near repeat too, so that the two can be added up.
     """
     latest: dict[tuple[str, str], int] = {}
-    by_tool: dict[tuple[str, str], list[_Said]] = {}
+    by_tool: dict[tuple[str, str], list[int]] = {}
+    words: dict[int, set[str]] = {}
     changes: list[int] = []
     num_changes = 0
     for index, row in enumerate(calls):
-        said = _Said(row, _identify(row))
+        _identify(row)
         tool, requestor = row["tool"], row["requestor"]
         changes.append(num_changes)
         if row["is_executed"] and tool_kind(tool) != "reads":
@@ -89,24 +90,22 @@ def mark_repeats(calls: list[Values]) -> None:
         latest[same] = index
         others = by_tool.get((requestor, tool))
         if others is None:
-            by_tool[requestor, tool] = [said]
+            by_tool[requestor, tool] = [index]
             continue
         if earlier is not None:
             _mark_exact(row, calls[earlier], unchanged=changes[earlier + 1] == changes[index])
         else:
-            _mark_near(said, others)
-        others.append(said)
+            _mark_near(calls, index, others, words)
+        others.append(index)
 
 
-def _identify(row: Values) -> Any:
-    """Fill in a call's canonical arguments, its hashes and the size of its output; return the parsed arguments."""
+def _identify(row: Values) -> None:
+    """Fill in a call's canonical arguments, its hashes and the size of its output."""
     raw, arguments, output = row["arguments_raw"], row.get("arguments"), row.get("output_text")
-    parsed = None
     if arguments is not None:
         row["is_parsed"] = True
     elif raw and not raw.isspace():
-        parsed, arguments = _canonical(raw)
-        row["arguments"] = arguments
+        arguments = row["arguments"] = canonical(raw)
         row["is_parsed"] = arguments is not None
     key = f"{row['tool']}\0{raw if arguments is None else arguments}".encode("utf-8", "replace")
     row["arguments_hash"] = row["near_key"] = sha1(key, usedforsecurity=False).hexdigest()[:16]
@@ -114,21 +113,18 @@ def _identify(row: Values) -> Any:
         data = output.encode("utf-8", "replace")
         row["output_bytes"] = len(data)
         row["output_hash"] = sha1(data, usedforsecurity=False).hexdigest()[:16]
-    return parsed
 
 
-def _canonical(raw: str) -> tuple[Any, str | None]:
-    """The parsed arguments and the same as JSON with sorted keys and no spaces; None twice where they do not parse."""
+def canonical(raw: str) -> str | None:
+    """JSON with sorted keys and no spaces; None where the text is not JSON."""
     try:
-        parsed = orjson.loads(raw)
-        return parsed, orjson.dumps(parsed, option=orjson.OPT_SORT_KEYS).decode()
+        return orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS).decode()
     except (ValueError, TypeError):  # TypeError: nested deeper than orjson writes
         pass
     try:
-        parsed = parse_json(raw)
-        return parsed, dump_json(parsed)
+        return dump_json(parse_json(raw))
     except (ValueError, RecursionError):
-        return None, None
+        return None
 
 
 def _mark_exact(row: Values, earlier: Values, *, unchanged: bool) -> None:
@@ -145,43 +141,29 @@ def _mark_exact(row: Values, earlier: Values, *, unchanged: bool) -> None:
         row["is_wasted"] = unchanged and tool_kind(row["tool"]) != "acts"
 
 
-class _Said:
-    """A call and, once asked for, the words of its arguments."""
-
-    __slots__ = ("parsed", "row", "words")
-
-    def __init__(self, row: Values, parsed: Any) -> None:
-        self.row = row
-        self.parsed = parsed
-        self.words: set[str] | None = None
-
-    def read(self) -> set[str]:
-        """Words and numbers of the argument values (of the text, where that is no JSON), lower-cased."""
-        if self.words is None:
-            arguments = self.row.get("arguments")
-            if arguments is None:
-                found = [str(self.row["arguments_raw"])]
-            else:
-                found = _leaves(self.parsed if self.parsed is not None else parse_json(arguments))
-            self.words = set(_WORD.findall(" ".join(found)[:NEAR_CHARACTERS].lower()))
-            self.parsed = None
-        return self.words
-
-
-def _mark_near(said: _Said, others: list[_Said]) -> None:
-    words = said.read()
-    count = len(words)
+def _mark_near(calls: list[Values], index: int, others: list[int], words: dict[int, set[str]]) -> None:
+    mine = words[index] = _words(calls[index])
+    count = len(mine)
     least, most = NEAR_SIMILARITY * count, count / NEAR_SIMILARITY
-    for other in reversed(others[-NEAR_WINDOW:]):
-        theirs = other.words if other.words is not None else other.read()
+    for each in reversed(others[-NEAR_WINDOW:]):
+        theirs = words.get(each)
+        if theirs is None:
+            theirs = words[each] = _words(calls[each])
         num_theirs = len(theirs)
-        if not num_theirs or num_theirs < least or num_theirs > most:
+        if not least <= num_theirs <= most or not num_theirs:
             continue
-        common = len(words & theirs)
+        common = len(mine & theirs)
         if common >= NEAR_SIMILARITY * (count + num_theirs - common):
-            said.row["near_repeat_of"] = other.row["call_index"]
-            said.row["near_key"] = other.row["near_key"]
+            calls[index]["near_repeat_of"] = calls[each]["call_index"]
+            calls[index]["near_key"] = calls[each]["near_key"]
             return
+
+
+def _words(row: Values) -> set[str]:
+    """Words and numbers of a call's argument values (of the text, where that is no JSON), lower-cased."""
+    arguments = row.get("arguments")
+    said = str(row["arguments_raw"]) if arguments is None else " ".join(_leaves(parse_json(arguments)))
+    return set(_WORD.findall(said[:NEAR_CHARACTERS].lower()))
 
 
 def _leaves(value: Any) -> list[str]:
