@@ -232,6 +232,6 @@ def _notes(layout: Layout, updates: Updates, reader: _Reader) -> Iterator[Record
     for index in layout.indexes:
         for found in objects(Part(index)):
             if not isinstance(found, Reject):
-                missing += found[1].get("id") not in reader.episodes
+                missing += text(found[1].get("id")) not in reader.episodes
     if missing:
         yield Note(f"The index lists {missing} episodes whose chunk is not in this folder; they are not read.")

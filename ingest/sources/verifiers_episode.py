@@ -139,8 +139,7 @@ def _trace(trace: Values, record: Values, values: Values, position: Position) ->
     status = status_of(trace, calls)
     model = model_of(object_of(agent.get("config")))
     called = next((call["model"] for call in reversed(calls) if isinstance(call.get("model"), str)), None)
-    if info.get("kind") in SPLITS and values["split"] is None:
-        values["split"] = SPLITS[info["kind"]]
+    values["split"] = values["split"] or SPLITS.get(str(info.get("kind")))
     values |= position.values | _sample_id(task) | tokens_of(calls, talk.messages) | times_of(trace, calls)
     values |= {
         "native_id": text(trace.get("id")),

@@ -66,9 +66,12 @@ def floats(values: Any) -> Floats | None:
     if not isinstance(values, list) or not values:
         return None
     try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([np.nan if number(value) is None else float(value) for value in values], dtype=np.float64)
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty(0)
+    if found.ndim == 1 and len(found):
+        return found
+    return np.array([np.nan if (known := number(value)) is None else known for value in values], dtype=np.float64)
 
 
 def _finite(values: Floats | None) -> Floats | None:
@@ -99,7 +102,8 @@ def stream_summary(node: Values) -> Values:
     if entropy is not None:
         found["entropy_mean"] = float(entropy.sum() / len(entropy))
     if sampler is not None and trainer is not None and len(sampler) == len(trainer):
-        mismatch = _finite(trainer - sampler)
+        with np.errstate(invalid="ignore", over="ignore"):  # the log-probability of what cannot be sampled is -inf
+            mismatch = _finite(trainer - sampler)
         if mismatch is not None:
             found["mismatch_mean"] = float(mismatch.sum() / len(mismatch))
     return found

@@ -323,6 +323,15 @@ class TestTree:
         assert row["logprob_mean"] == pytest.approx(-0.1)
         assert not {"mismatch_mean", "entropy_mean"} & row.keys()
 
+    def test_a_log_probability_of_minus_infinity_is_left_out(self, tmp_path: Path) -> None:
+        streams = {"logprobs": [-0.5, "@"], "trainer_logprobs": [-0.75, "@"], "entropies": [[1.0]]}
+        nodes = [node("user", "q"), node("assistant", "a", 0, sampled=True, **streams)]
+        line = json.dumps(episode(trace(nodes))).replace('"@"', "-Infinity")
+        (found,) = rollouts(write(tmp_path / "traces.jsonl", line))
+        row = (found.messages or [])[1]
+        assert (row["logprob_mean"], row["mismatch_mean"]) == (-0.5, -0.25)
+        assert "entropy_mean" not in row
+
     def test_a_compacted_context_restates_messages_but_no_calls(self, tmp_path: Path) -> None:
         nodes = [
             node("user", "count"),
