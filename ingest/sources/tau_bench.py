@@ -82,7 +82,7 @@ def read(part: Part, options: Options) -> Iterator[Record]:
     del options
     path = part.path / "results.json" if part.path.is_dir() else part.path
     content = _load(path)
-    if isinstance(content, dict) and "environment_info" in (content.get("info") or {}):
+    if isinstance(content, dict) and "environment_info" in _object(content, "info"):
         yield from _v2(path, content)
     elif isinstance(content, dict) and "termination_reason" in content:
         yield from _single(path, content)
@@ -162,18 +162,18 @@ def _ending_v1(talk: Conversation) -> tuple[str | None, str | None]:
 def _v2(path: Path, results: Values) -> Iterator[Record]:
     info = results["info"]
     yield Row("runs", _run(results))
-    tasks = {text(task.get("id")): task for task in results.get("tasks") or [] if isinstance(task, dict)}
-    simulations = results.get("simulations")
-    count = 0
+    tasks = _tasks(results)
+    count = rejected = 0
     for position, (reference, simulation) in enumerate(_simulations(path, results)):
         if isinstance(simulation, Reject):
+            rejected += 1
             yield simulation
             continue
         count += 1
         yield from _simulation(reference, position, simulation, info, tasks)
     if count:
         yield Note("τ² writes local times without a zone: they are taken as UTC, so that only differences are exact.")
-    elif isinstance(simulations, list) or not simulations:
+    elif not rejected:
         yield Note("The run holds no simulation yet: only the run itself was read.")
 
 
@@ -182,6 +182,9 @@ def _simulations(path: Path, results: Values) -> Iterator[tuple[str, Any]]:
     if isinstance(results.get("simulations"), list) and results["simulations"]:
         for position, simulation in enumerate(results["simulations"]):
             yield f"{path.name}#simulations[{position}]", simulation
+        return
+    if not isinstance(results.get("simulations"), list | None):
+        yield "", Reject("simulations must be a list", "simulations", str(results["simulations"])[:200], str(path))
         return
     folder = path.parent / "simulations"
     files = sorted(folder.glob("*.json")) if folder.is_dir() else []
@@ -203,14 +206,20 @@ def _single(path: Path, simulation: Values) -> Iterator[Record]:
     beside = path.parent.parent / "results.json"
     results: Values = {}
     if path.parent.name == "simulations" and beside.is_file():
-        results = _load(beside)
-        yield Row("runs", _run(results))
-    tasks = {text(task.get("id")): task for task in results.get("tasks") or [] if isinstance(task, dict)}
-    yield from _simulation(path.name, 0, simulation, results.get("info") or {}, tasks)
+        found = _load(beside)
+        results = found if isinstance(found, dict) else {}
+    yield Row("runs", _run(results))
+    yield from _simulation(path.name, 0, simulation, _object(results, "info"), _tasks(results))
+
+
+def _tasks(results: Values) -> dict[str | None, Values]:
+    tasks = results.get("tasks")
+    found = [each for each in tasks if isinstance(each, dict)] if isinstance(tasks, list) else []
+    return {text(each.get("id")): each for each in found}
 
 
 def _run(results: Values) -> Values:
-    info = results["info"]
+    info = _object(results, "info")
     agent, user = _object(info, "agent_info"), _object(info, "user_info")
     environment = _object(info, "environment_info")
     config = {

@@ -58,7 +58,10 @@ def matches(peek: Peek) -> bool:
     if not peek.is_dir:
         return _is_completions(peek.path) if peek.is_parquet else peek.keys >= {"log_history", "global_step"}
     output = _Output(peek.path)
-    return output.state_path is not None or any(_is_completions(file) for file in output.files[:1])
+    try:
+        return output.state_path is not None or any(_is_completions(file) for file in output.files[:1])
+    except OSError:
+        return False
 
 
 def _is_completions(path: Path) -> bool:

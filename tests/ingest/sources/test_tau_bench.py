@@ -229,6 +229,11 @@ def test_tau2_without_simulations_is_a_run_and_a_note(tmp_path: Path) -> None:
     assert [type(each).__name__ for each in found] == ["Row", "Note"]
 
 
+def test_tau2_simulations_of_another_type_are_rejected(tmp_path: Path) -> None:
+    found = records(write(tmp_path / "a.json", {**results(), "simulations": {"s1": {}}}))
+    assert [type(each).__name__ for each in found] == ["Row", "Reject"]
+
+
 def test_tau2_bad_simulations_are_rejected_and_the_rest_kept(tmp_path: Path) -> None:
     odd = simulation(messages="none", reward_info=[], duration="long", trial="x", id=7)
     found = records(write(tmp_path / "a.json", results(None, {"id": "s"}, odd, simulation(), simulation())))
@@ -262,6 +267,20 @@ def test_tau2_single_simulation_finds_its_run_beside(tmp_path: Path) -> None:
     assert tau_bench.matches(Peek(path))
     assert tau_bench.default_run(path) == "exp"
     assert rollouts(path)[0].values["model"] == "m"
+    alone = write(tmp_path / "s1.json", simulation())
+    assert tau_bench.matches(Peek(alone))
+    assert [type(each).__name__ for each in records(alone)] == ["Row", "Rollout"]
+    assert rollouts(alone)[0].values["model"] is None
+
+
+@pytest.mark.parametrize("info", [None, 5, [], {"environment_info": 5, "agent_info": []}])
+def test_tau2_odd_settings_do_no_harm(tmp_path: Path, info: Any) -> None:
+    path = write(tmp_path / "a.json", results(simulation(), info=info, tasks=7, simulation_index=3))
+    if isinstance(info, dict):
+        assert [each.values["environment"] for each in rollouts(path)] == [None]
+    else:
+        with pytest.raises(UnreadableError, match="no τ-bench results"):
+            records(path)
 
 
 def test_tau2_ticks_become_messages(tmp_path: Path) -> None:
