@@ -222,7 +222,7 @@ def _run(results: Values) -> Values:
     info = _object(results, "info")
     agent, user = _object(info, "agent_info"), _object(info, "user_info")
     environment = _object(info, "environment_info")
-    config = {
+    config: Values = {
         "domain": environment.get("domain_name"),
         "agent": {key: agent.get(key) for key in ("implementation", "llm_args") if key in agent},
         "user": {key: user.get(key) for key in ("implementation", "llm", "llm_args") if key in user},
