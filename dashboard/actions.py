@@ -7,12 +7,15 @@ again in every worker. No page imports `ingest` beyond its contract; what source
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import streamlit as st
 
 from dashboard import data
+from dashboard.sample import sample_data
+from ingest.errors import UnrecognisedError
 from ingest.sources import SOURCES
 from ingest.sources.base import FIELDS
 
@@ -29,40 +32,31 @@ def field_words(field: str) -> str:
     return FIELDS.get(field, field.replace("_", " "))
 
 
-def sample_data() -> Path | None:
-    """The bundled sample data: in the repository, or inside the installed package."""
-    for folder in (_HERE.parent / "sample_data" / "finqa", _HERE / "sample_data" / "finqa"):
-        if folder.is_dir():
-            return folder
-    return None
-
-
 def offer_sample_data() -> None:
     """A button that reads the sample data and follows it."""
-    folder = sample_data()
-    if folder is None:
-        st.caption("The sample data is not part of this installation.")
-    elif st.button("Read the sample data", type="primary"):
+    try:
+        folder = sample_data()
+    except UnrecognisedError as error:
+        st.caption(str(error))
+        return
+    if st.button("Read the sample data", type="primary"):
         read(folder)
 
 
 def read(folder: Path) -> None:
-    """Read a folder into the store in force, showing how far it is; then run the page again."""
+    """Read a folder into the store in force while the reader watches; then run the page again on what it brought."""
     command = [sys.executable, "-m", "dashboard.cli", "ingest", str(folder), "--store", str(data.store_root())]
     started = time.monotonic()
-    with st.status("Reading the sample data", expanded=True) as status:
-        line = st.empty()
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment(), cwd=_HERE.parent
-        ) as process:
-            said = []
-            for text in process.stdout or ():
-                said.append(text.rstrip())
-                line.code("\n".join(said[-8:]), language=None)
-        if process.returncode in (0, 3):
-            status.update(label=f"Read in {time.monotonic() - started:.0f} s", state="complete")
+    with st.status("Reading", expanded=True) as status, tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=_environment(), cwd=_HERE.parent)
+        while process.poll() is None:
+            status.update(label=f"Reading {folder.name} · {time.monotonic() - started:.0f} s")
+            time.sleep(0.3)
+        if process.returncode in (0, 3):  # 3: read, with some bad records, which Ingest health shows
             st.rerun()
-        status.update(label="The sample data could not be read; the store is as it was", state="error")
+        said.seek(0)
+        status.update(label="It could not be read; the store is as it was", state="error")
+        st.code(said.read()[-2_000:], language=None, wrap_lines=True)
 
 
 def _environment() -> dict[str, str]:

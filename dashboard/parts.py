@@ -6,6 +6,7 @@ Every text given here may hold hostile names: it is shown as text, never as Mark
 import json
 import logging
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,20 +69,19 @@ def _data_strip() -> None:
 
 def verdict(text: str) -> None:
     """The finding in one or two plain sentences, n inside."""
-    with st.container(key="verdict"):
+    with st.container(key=f"verdict_{zlib.crc32(text.encode())}"):
         st.markdown(plain(text))
 
 
 def warning(text: str) -> None:
     """What could mislead, in words; nothing for an empty text."""
     if text:
-        with st.container(key=f"caution_{abs(hash(text))}"):
-            st.markdown(f":material/warning: {plain(text)}")
+        st.markdown(f":orange[:material/warning:] {plain(text)}")
 
 
 def figures(items: Sequence[Figure]) -> None:
     """A row of figures."""
-    with st.container(horizontal=True, key="figures"):
+    with st.container(horizontal=True):
         for each in items:
             colour = {None: "gray", True: "green", False: "red"}[each.good]
             rises = {None: "off", True: "up", False: "down"}[each.good]
@@ -160,7 +160,7 @@ def how(text: str) -> None:
 
 def empty(what: str, command: str | None = None) -> None:
     """That there is nothing to show, what would fill it, and the command that does."""
-    with st.container(border=True, key=f"empty_{abs(hash(what))}"):
+    with st.container(border=True):
         st.markdown(plain(what))
         if command:
             st.code(command, language="bash")
@@ -197,11 +197,14 @@ def _unpin() -> None:
 
 
 _CSS = """
-.block-container { max-width: 1360px; padding-top: 3.2rem; }
-.st-key-verdict p { font-size: 1.12rem; line-height: 1.5; max-width: 62rem; }
-[class*="st-key-caution_"] p { color: var(--st-orange-text-color, inherit); max-width: 62rem; }
-.st-key-figures [data-testid="stMetric"] { min-width: 8.5rem; }
+.block-container { max-width: 1360px; padding: 4rem 3rem 3rem; }
+[class*="st-key-verdict_"] p { font-size: 1.13rem; line-height: 1.5; }
+.stMain [data-testid="stMarkdown"] p { max-width: 64rem; }
+[data-testid="stMetric"] { min-width: 8.5rem; padding: 0.7rem 0.9rem; }
+.st-key-page_header h1 { padding: 0; }
 .st-key-data_strip { white-space: nowrap; }
+.st-key-page_header > :last-child { margin-left: auto; flex: 0 0 auto; width: auto; }
+@media (max-width: 800px) { .block-container { padding: 4rem 1rem 2rem; } }
 [data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 """
 

@@ -1,5 +1,7 @@
 """The table of runs: sparklines, health in words, and links to what one does with a run."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -20,7 +22,7 @@ def run_table(found: pd.DataFrame) -> pd.DataFrame:
         key="runs_table",
         on_select="rerun",
         selection_mode="multi-row",
-        height=min(38 + 35 * len(shown), 560) + 2,
+        height="content" if len(shown) <= 15 else 560,
         alt="Runs with their reward, behaviour and health",
     )
     chosen = found.iloc[[each for each in event.selection.rows if each < len(found)]]
@@ -36,16 +38,14 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
             "kind": found["kind"],
             "reward": found["reward_last"].astype(float),
             "change": found["reward_change"].map(words.signed, na_action=None),
-            "curve": found["reward_by_step"].map(
-                lambda each: None if each is None else [round(float(v), 4) for v in each]
-            ),
+            "curve": [_curve(each) for each in found["reward_by_step"]],
             "split": found["reward_split"],
             "samples": found["reward_num_samples"],
             "steps": [_steps(row) for row in found.to_dict("records")],
             "rollouts": found["num_rollouts"],
             "tool calls": found["tool_calls_mean"].astype(float),
             "tokens": found["output_tokens_mean"].astype(float),
-            "failed": found["failure_share"].astype(float),
+            "failed": 100 * found["failure_share"].astype(float),
             "health": [", ".join(each) or "ok" for each in found["health"]],
             "environments": [", ".join(map(str, each)) if each is not None else None for each in found["environments"]],
             "model": found["model"],
@@ -54,6 +54,11 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
             "id": found["run_id"],
         }
     )
+
+
+def _curve(rewards: Sequence[float] | None) -> list[float] | None:
+    """Rewards by step for a sparkline; one point makes none."""
+    return None if rewards is None or len(rewards) < 2 else [round(float(each), 4) for each in rewards]
 
 
 def _steps(run: dict[str, object]) -> str:
@@ -79,7 +84,7 @@ def _columns() -> dict[str, object]:
         "tokens": config.NumberColumn(
             "output, tokens", format="%.0f", help="Mean per rollout at the last scored step."
         ),
-        "failed": config.NumberColumn("failed", format="percent", help="Infrastructure and grader errors."),
+        "failed": config.NumberColumn("failed, %", format="%.1f", help="Infrastructure and grader errors."),
         "health": config.TextColumn("health", width="medium"),
         "last activity": config.DatetimeColumn("last activity, UTC", format="YYYY-MM-DD HH:mm", timezone="UTC"),
     }

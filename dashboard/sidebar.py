@@ -30,7 +30,7 @@ def draw() -> None:
         summary = st.container()
         options = _options()
         _note_unknown(options)
-        with st.expander("Filters", expanded=bool(_given()), key="filter_box"):
+        with st.expander("Filters", key="filter_box"):
             chosen = _widgets(options)
         data.set_filters(chosen)
         with summary:
@@ -83,10 +83,6 @@ def _widgets(options: dict[str, list[str]]) -> Filters:
     )
     chosen = {field: tuple(values) or None for field, values in lists.items()}
     return Filters(step_from=step_from, step_to=step_to, subset=subset, **chosen)
-
-
-def _given() -> list[str]:
-    return [key for key in KEYS.values() if st.session_state.get(key) or st.query_params.get_all(key)]
 
 
 def _note_unknown(options: dict[str, list[str]]) -> None:

@@ -2,9 +2,10 @@
 -- Grain: run; the one with the latest activity first. Reads `run_summaries`, never `rollouts`.
 -- Figures (`reward_last` …) are those of the last scored step of `reward_split`: valid where scored, else test, train,
 -- production, unknown. reward_change: minus the first scored step of that split. failure_share: 0–1 over known endings.
-WITH cells AS (
+WITH cells AS MATERIALIZED (
     SELECT
-        *,
+        run_id, split, step, num_rollouts, num_scored, num_samples, num_failed, num_status_known, reward_mean,
+        tool_calls_mean, output_tokens_mean, first_at, last_at, environments,
         coalesce(list_position(['valid', 'test', 'train', 'production'], split), 9) AS place
     FROM run_summaries
 ),
