@@ -31,7 +31,7 @@ from typing import Any
 from ingest import neutral_lines
 from ingest.neutral_fields import FieldError
 from ingest.neutral_mapping import Mapped
-from ingest.reading import Peek, dump_json
+from ingest.reading import Peek, dump_json, parse_json, read_bytes
 from ingest.sources.base import FIELDS, Fragment, Note, Options, Part, Record, Reject, Row, Values, objects
 
 NAME = "observatory_jsonl"
@@ -81,7 +81,7 @@ def read(part: Part, options: Options) -> Iterator[Record]:
     mapped = Mapped(options.mapping) if options.mapping else None
     place = neutral_lines.Place(part.path.name)
     runs: dict[str | None, Values] = {}
-    for entry in objects(part):
+    for entry in _entries(part):
         if isinstance(entry, Reject):
             yield entry
             continue
@@ -100,6 +100,23 @@ def read(part: Part, options: Options) -> Iterator[Record]:
         yield Note(f"`{name}` has no column and was not kept.")
     for run, values in runs.items():
         yield Row("runs", values, run)
+
+
+def _entries(part: Part) -> Iterator[tuple[int, Values] | Reject]:
+    """Lines; of a file that is one JSON list (a common shape of what is mapped by hand), its elements."""
+    if part.start == 0 and part.end is None and Peek(part.path).head[:1] == b"[":
+        try:
+            elements = parse_json(read_bytes(part.path))
+        except ValueError:
+            elements = None  # lines, the first of which is a list
+        if isinstance(elements, list):
+            for index, element in enumerate(elements):
+                if isinstance(element, dict):
+                    yield index, element
+                else:
+                    yield Reject("an element must be a JSON object", str(index), (dump_json(element) or "")[:200])
+            return
+    yield from objects(part)
 
 
 def join(key: str, fragments: Iterable[Fragment]) -> Iterator[Record]:

@@ -1,12 +1,16 @@
 """Trajectory facts against values counted by hand."""
 
+import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.dialects import chat
 from ingest.facts import add_facts
 from ingest.schema import ROLLOUTS, TOOL_CALLS
 from ingest.sources.base import Rollout
@@ -324,3 +328,19 @@ def test_counts_agree_with_one_another(calls: list[dict[str, Any]], messages: li
     for row in calls:
         assert row.get("repeat_of") is None or row["repeat_of"] < row["call_index"]
         assert row.get("repeat_of") is None or row.get("near_repeat_of") is None
+
+
+def test_in_real_coding_traces_most_repeats_return_something_new(real_data: Path) -> None:
+    totals: Counter[str] = Counter()
+    for path in sorted((real_data / "mini_swe_agent").rglob("*.json")):
+        document = json.loads(path.read_text())
+        messages = document.get("messages") if isinstance(document, dict) else None
+        if messages:
+            talk = chat(messages)
+            totals.update(
+                {name: value for name, value in facts(talk.tool_calls, talk.messages).items() if name in FACTS}
+            )
+    assert totals["num_exact_repeats"] == 94
+    assert totals["num_repeats_changed_output"] == 52
+    assert totals["num_repeats_same_output"] == 42
+    assert totals["num_wasted_calls"] == 0  # each had another shell command before it, which may have changed a file

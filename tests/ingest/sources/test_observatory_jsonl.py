@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import jsonschema
 import pytest
 from hypothesis import given
@@ -14,8 +15,10 @@ from ingest import schema as contract
 from ingest.errors import SourceError
 from ingest.facts import add_facts
 from ingest.reading import Peek
+from ingest.runner import Request, ingest
 from ingest.sources import observatory_jsonl as source
 from ingest.sources.base import Fragment, Note, Options, Part, Record, Reject, Rollout, Row
+from ingest.store import Store
 
 SCHEMA = json.loads(Path(source.__file__).with_suffix(".schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -497,6 +500,34 @@ def test_mapping(tmp_path: Path) -> None:
     assert isinstance(reject, Reject)
     with pytest.raises(SourceError, match="there is no field foo"):
         read(tmp_path, raw, foo="meta.task")
+
+
+def test_a_list_of_objects_is_read_by_element(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([{"task": 1, "score": 0.5}, 3, {"task": 2, "score": "NaN"}], indent=1))
+    records = list(source.read(Part(path), Options({"sample_id": "task", "reward": "score"})))
+    assert [type(record) for record in records] == [Rollout, Reject, Rollout]
+    assert [record.values.get("reward") for record in records if isinstance(record, Rollout)] == [0.5, None]
+
+
+def test_files_of_a_tool_server_a_grader_and_a_trainer_join_in_the_store(tmp_path: Path) -> None:
+    files = {
+        "trainer": {"type": "rollout", "partial": True, "rollout_id": "r", "sample_id": "s", "reward": 1.0},
+        "tool_server": {"type": "tool_call", "rollout_id": "r", "name": "f", "arguments": {"a": 1}, "output": "x"},
+        "grader": {"type": "score", "rollout_id": "r", "grader": "g", "value": 0.5},
+    }
+    folder = tmp_path / "job"
+    folder.mkdir()
+    store = Store(tmp_path / "store")
+    for name, line in files.items():  # they arrive one by one, as they do from three processes
+        (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+        report = ingest(store, Request([folder]))
+        assert (report.exit_code, list(report.runs)) == (0, ["job"])
+    with duckdb.connect(str(tmp_path / "store" / "observatory.duckdb"), read_only=True) as connection:
+        found = connection.sql("SELECT run_id, native_id, sample_id, reward, num_tool_calls FROM rollouts").fetchall()
+        assert found == [("job", "r", "s", 1.0, 1)]
+        assert connection.sql("SELECT grader, value FROM scores").fetchall() == [("g", 0.5)]
+        assert connection.sql("SELECT tool, arguments FROM tool_calls").fetchall() == [("f", '{"a":1}')]
 
 
 @pytest.mark.parametrize(
