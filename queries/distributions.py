@@ -106,6 +106,29 @@ def ecdf(
     return frames[0] if len(frames) == 1 else pd.concat(frames[1:], ignore_index=True)
 
 
+def rollouts_between(
+    store: Reading,
+    filters: Filters = EVERYTHING,
+    *,
+    at_least: float,
+    below: float | None = None,
+    measure: str = "tool_calls",
+    limit: int = 50,
+    offset: int = 0,
+) -> pd.DataFrame:
+    """One row per rollout with a value in [at_least, below), the lowest first, a page of them: who is in this bin?
+
+    Columns: run_id, rollout_id, sample_id, attempt, split, step, status, value (of the measure, in its unit), reward,
+    num_tool_calls, num_turns, output_tokens (tokens), latency_s (seconds), num_total (how many there are in all).
+
+    Raises:
+        QuestionError: There is no such measure.
+    """
+    check(measure, "run")
+    own = {"measure": measure, "at_least": at_least, "below": below, "limit": limit, "offset": offset}
+    return store.ask("rollouts_between", {**filters.parameters(), **own})
+
+
 def groups(store: Reading, filters: Filters, measure: str, by: str) -> list[tuple[dict[str, object], Floats, int]]:
     """Each group that has values: its run_id, split and step, its values, shape (rollouts,), and how many are missing.
 

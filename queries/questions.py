@@ -9,15 +9,24 @@ from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
-from queries.curves import best_step, reward_curve, scores_by_step
-from queries.distributions import distribution, distribution_summary, ecdf, tool_usage
+from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
+from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
-from queries.reported import checkpoints, reported_metrics, reward_agreement
+from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.rollouts import rollouts
 from queries.runs import runs
+from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
 from queries.scope import coverage, filter_choices, filter_counts, run_names
+from queries.trajectory import (
+    rollout_run,
+    trajectory_facts,
+    trajectory_messages,
+    trajectory_neighbours,
+    trajectory_scores,
+    trajectory_tool_calls,
+)
 
 Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
@@ -48,11 +57,19 @@ QUESTIONS: dict[str, Question] = {
     "reported_metrics": reported_metrics,
     "reward_agreement": reward_agreement,
     "reward_curve": reward_curve,
+    "rollout_run": rollout_run,
     "rollouts": rollouts,
+    "rollouts_between": rollouts_between,
+    "run_limits": run_limits,
     "run_names": run_names,
     "run_overview": run_overview,
     "runs": runs,
+    "sample_attempts": sample_attempts,
+    "sample_facts": sample_facts,
+    "sample_heatmap": sample_heatmap,
+    "samples": samples,
     "scores_by_step": scores_by_step,
+    "step_deltas": step_deltas,
     "stop_reasons_by_step": stop_reasons_by_step,
     "survival": survival,
     "tail_percentiles": tail_percentiles,
@@ -60,4 +77,9 @@ QUESTIONS: dict[str, Question] = {
     "tail_share": tail_share,
     "tool_transitions": tool_transitions,
     "tool_usage": tool_usage,
+    "trajectory_facts": trajectory_facts,
+    "trajectory_messages": trajectory_messages,
+    "trajectory_neighbours": trajectory_neighbours,
+    "trajectory_scores": trajectory_scores,
+    "trajectory_tool_calls": trajectory_tool_calls,
 }

@@ -60,3 +60,13 @@ def checkpoints(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
     (JSON). Only the filters on runs and steps apply.
     """
     return store.ask("checkpoints", filters.parameters())
+
+
+def run_limits(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
+    """One row per run and limit in its configuration, ordered by them: which limits were runs configured with?
+
+    Columns: run_id, name (as configured: numbers whose name begins with `max`), value (in the limit's own unit),
+    measure (what it limits, named as `distribution` does; NULL = none of its measures). Only the filter on
+    runs applies.
+    """
+    return store.ask("run_limits", filters.parameters())

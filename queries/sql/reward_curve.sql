@@ -36,6 +36,8 @@ SELECT
     avg(reward) AS reward_mean,
     stddev_samp(reward) AS reward_sd,
     avg(reward_masked) AS reward_masked_mean,
+    stddev_samp(reward_masked) AS reward_masked_sd,
+    count(reward_masked) AS num_samples_masked,
     sum(num_failed)::BIGINT AS num_failed,
     sum(num_failed_scored)::BIGINT AS num_failed_scored,
     sum(num_passed)::BIGINT AS num_passed,

@@ -26,7 +26,9 @@ WITH names AS (SELECT DISTINCT run_id, split, name FROM metrics WHERE value IS N
 
 candidates AS (
     SELECT n.run_id, coalesce(n.split, 'train') AS split, n.name, 0 AS priority
-    FROM names AS n INNER JOIN runs AS r ON n.run_id = r.run_id AND n.name = r.reward_name
+    FROM names AS n
+    INNER JOIN runs AS r
+        ON n.run_id = r.run_id AND (n.name = r.reward_name OR starts_with(r.reward_name, n.name || ' '))
     UNION ALL
     SELECT n.run_id, k.split, n.name, k.priority
     FROM names AS n INNER JOIN known_reward_metrics AS k ON n.name GLOB k.pattern
