@@ -54,6 +54,8 @@ def _text(key: str, value: Any) -> str:
 def _id(key: str, value: Any) -> str:
     if isinstance(value, str) and value:
         return value
+    if isinstance(value, float) and value.is_integer():  # pandas turns ids into 3.0 where one is missing
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise FieldError(key, "text (not empty) or a whole number", value)
@@ -138,6 +140,12 @@ def _object(key: str, value: Any) -> Values:
     raise FieldError(key, "an object", value)
 
 
+def _prompt(key: str, value: Any) -> Any:
+    if isinstance(value, str | list):
+        return value
+    raise FieldError(key, "text or a list of messages", value)
+
+
 def _scores(key: str, value: Any) -> Any:
     if isinstance(value, list | dict):
         return value
@@ -208,7 +216,7 @@ ROLLOUT: Fields = {
     "partial": ("partial", _flag),
     "time": ("time", _time),
     "metadata": ("metadata", as_is),
-    "prompt": ("prompt", as_is),
+    "prompt": ("prompt", _prompt),
     "messages": ("messages", _list),
     "tool_calls": ("tool_calls", _list),
     "scores": ("scores", _scores),
@@ -229,7 +237,7 @@ SAMPLE: Fields = {
     **_LINE,
     **_SAMPLE,
     "sample_id": ("sample_id", _id),
-    "prompt": ("prompt", as_is),
+    "prompt": ("prompt", _prompt),
     "metadata": ("metadata", as_is),
 }
 METRIC: Fields = {

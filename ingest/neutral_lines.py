@@ -47,6 +47,7 @@ def _rollout(line: Values, place: Place) -> list[Record]:
             raise FieldError("rollout_id", "given where `partial` is true", None)
         _trajectory(messages, calls, place)
         scores(given or [], place.unknown)
+        _prompt(values.get("prompt"))
         return [Fragment(values["native_id"], line, place.position, moment, run)]
     talk = _trajectory(messages, calls, place)
     sample = _sample(values, run, messages, place)
