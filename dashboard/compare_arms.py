@@ -1,0 +1,59 @@
+"""Which arms the comparison page offers, and which two it opens with. Pure functions on the answer to `arms`."""
+
+import pandas as pd
+
+from ingest.errors import QuestionError
+from queries.arms import arm
+
+_PREFERRED = ("valid", "test")
+_CANDIDATES = ("evaluation", "training", None, "production", "baseline")
+"""Kinds of run in the order in which they are likely to be what shall be judged."""
+
+
+def choices(arms: pd.DataFrame, split: str | None) -> pd.DataFrame:
+    """The arms of each run's split that a comparison takes, with `arm` as it is written in links.
+
+    The split is the one given, else `valid`, `test`, or a run's only one; other runs are left out.
+    """
+    kept = []
+    for _, rows in arms.groupby("run_id", sort=False):
+        splits = [None if pd.isna(each) else each for each in rows["split"].unique()]
+        only = splits[:1] if len(splits) == 1 else []
+        wanted = [split] if split is not None else [*(each for each in _PREFERRED if each in splits), *only]
+        if wanted and wanted[0] in splits:
+            kept.append(rows[rows["split"].isna() if wanted[0] is None else rows["split"] == wanted[0]])
+    found = pd.concat(kept) if kept else arms.iloc[:0]
+    return found.assign(arm=[written(row.run_id, row.step) for row in found.itertuples()]).reset_index(drop=True)
+
+
+def written(run_id: object, step: object) -> str:
+    """An arm as it is written: `RUN@STEP`, or `RUN` without a step."""
+    return str(run_id) if pd.isna(step) else f"{run_id}@{int(step)}"  # type: ignore[call-overload]
+
+
+def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> tuple[str, str] | None:
+    """The two arms to open with: the last step of what is judged, against a baseline run, else against its first step.
+
+    `run_ids` are the runs chosen in the sidebar, if any are. None where there are no two arms.
+    """
+    if run_ids is not None:
+        offered = offered[offered["run_id"].isin(run_ids)]
+    if len(offered) < 2:
+        return None
+    kinds = offered["kind"].astype(object).where(offered["kind"].notna(), None)
+    order = [_CANDIDATES.index(kind) for kind in kinds]
+    judged = offered.loc[[rank == min(order) for rank in order], "run_id"].iloc[-1]
+    own, others = offered[offered["run_id"] == judged], offered[offered["run_id"] != judged]
+    baselines = others[kinds[others.index] == "baseline"]
+    against = baselines if len(baselines) else own.iloc[:1] if len(own) > 1 else others
+    return str(against["arm"].iloc[-1]), str(own["arm"].iloc[-1])
+
+
+def resolved(arms: pd.DataFrame, offered: pd.DataFrame, text: str, split: str | None) -> tuple[str | None, str]:
+    """An arm that a link names in another way (by name, or without a step) as offered; else None and why not."""
+    try:
+        found = arm(arms, text, split)
+    except QuestionError as error:
+        return None, str(error)
+    name = written(found.run_id, found.step)
+    return (name, "") if name in set(offered["arm"]) else (None, f"{text!r} is not in the split that is compared")

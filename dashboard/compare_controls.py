@@ -1,0 +1,118 @@
+"""Widgets of the comparison page: which arms, against which cost, paired and judged how. All bound to the URL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import compare_arms, data
+from dashboard.parts import plain
+from queries.compare import METHODS
+from queries.compared_samples import COSTS
+from queries.comparison import PAIR_BY
+from queries.filters import Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the reader chose, as parameters of the questions."""
+
+    sides: dict[str, Any]
+    pair_by: str = "sample_id"
+    leave_out_failures: bool = False
+    method: str = "t"
+    cost: str = "tool_calls"
+    eps_reward: float | None = None
+    eps_cost: float | None = None
+
+    @property
+    def pairing(self) -> dict[str, Any]:
+        """Parameters of `compare_pairing`."""
+        return {**self.sides, "pair_by": self.pair_by}
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Parameters of `compare`."""
+        return {**self.pairing, "leave_out_failures": self.leave_out_failures, "method": self.method}
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """Parameters of `compare_samples` and `compare_quadrants`."""
+        own = {"cost": self.cost, "eps_reward": self.eps_reward, "eps_cost": self.eps_cost}
+        return {**self.pairing, "leave_out_failures": self.leave_out_failures, **own}
+
+
+def choose() -> Chosen | None:
+    """Draw the pickers and the options; None where there are no two arms to compare."""
+    filters = data.filters()
+    split = filters.splits[0] if filters.splits and len(filters.splits) == 1 else None
+    arms = data.ask("arms")
+    offered = compare_arms.choices(arms, split)
+    opening = compare_arms.opening(offered, filters.run_ids) or compare_arms.opening(offered)
+    if opening is None:
+        return None
+    for key in ("baseline", "candidate"):
+        _take_link(key, arms, offered, split)
+    left, right, more = st.columns([5, 5, 2], vertical_alignment="bottom")
+    names = offered["arm"].tolist()
+    with left:
+        baseline = _picker("Baseline", "baseline", names, opening[0])
+    with right:
+        candidate = _picker("Candidate", "candidate", names, opening[1])
+    sides = {"baseline": baseline, "candidate": candidate, "split": split, "environments": filters.environments}
+    with more, st.popover("Options", width="stretch"):
+        return _options(sides)
+
+
+def _picker(label: str, key: str, names: Sequence[str], default: str) -> str:
+    chosen = st.selectbox(label, names, index=None, key=key, bind="query-params", placeholder=default)
+    return chosen or default
+
+
+def _take_link(key: str, arms: pd.DataFrame, offered: pd.DataFrame, split: str | None) -> None:
+    """Accept an arm written in another way than the picker's (by run name, or without a step), or say why not."""
+    text = st.query_params.get(key)
+    if text is None or key in st.session_state or text in set(offered["arm"]):
+        return
+    name, why = compare_arms.resolved(arms, offered, text, split)
+    if name is not None:
+        st.session_state[key] = name
+    else:
+        st.warning(plain(f"The link's {key} is not used: {why}"))
+
+
+def _options(sides: dict[str, Any]) -> Chosen:
+    leave_out = st.toggle(
+        "Leave out failures", key="leave_out", bind="query-params",
+        help="Rollouts that ended in an infrastructure or grader error; else they count as they were graded.",
+    )  # fmt: skip
+    pair_by = st.selectbox(
+        "Pair samples by", PAIR_BY, key="pair_by", bind="query-params",
+        help="sample_suffix: the id after its last / : or #. position: the order in which samples were read.",
+    )  # fmt: skip
+    method = st.selectbox(
+        "Interval", METHODS, key="interval", bind="query-params",
+        help="t on the per-sample differences; clustered: on clusters of samples; percentile and bca: bootstrap.",
+    )  # fmt: skip
+    noise = "noise of attempts"
+    eps_reward = st.number_input(
+        "Dead-band of reward", 0.0, value=None, key="eps_reward", bind="query-params", placeholder=noise
+    )
+    eps_cost = st.number_input(
+        "Dead-band of cost", 0.0, value=None, key="eps_cost", bind="query-params", placeholder=noise
+    )
+    return Chosen(sides, pair_by, leave_out, method, eps_reward=eps_reward, eps_cost=eps_cost)
+
+
+def cost_picker() -> str:
+    """Draw the choice of what stands against the reward."""
+    return str(st.selectbox("Reward against", COSTS, key="cost", bind="query-params", width=260))
+
+
+def side_filters(arm: pd.Series) -> Filters:
+    """The rollouts of one arm, as shared filters."""
+    step = None if pd.isna(arm["step"]) else int(arm["step"])
+    splits = None if pd.isna(arm["split"]) else (arm["split"],)
+    return Filters((arm["run_id"],), splits, step, step, environments=data.filters().environments)

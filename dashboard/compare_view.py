@@ -1,0 +1,49 @@
+"""What the comparison page draws: reward against cost with its quadrants, and both sides' rollouts of a sample."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboard import compare_charts, compare_words, data, parts
+from dashboard.compare_controls import Chosen, cost_picker, side_filters
+
+
+def plane(chosen: Chosen, tables: DeltaGenerator) -> list[dict[str, Any]]:
+    """Draw the samples' differences and the quadrants beside chance, with tables in `tables`; returns the selected."""
+    cost = cost_picker()
+    judged = replace(chosen, cost=cost).judged
+    samples, quadrants = data.ask("compare_samples", **judged), data.ask("compare_quadrants", **judged)
+    bands = quadrants.iloc[0]
+    if not bands["num_paired"]:
+        known = samples["reward_delta"].notna().any()
+        parts.missing(compare_words.FIELDS[cost] if known else "reward")
+        return []
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        figure = compare_charts.scatter(samples, cost, bands["eps_reward"], bands["eps_cost"])
+        picked = parts.plot(figure, "compare_scatter", samples, select=True)
+    with right:
+        parts.plot(compare_charts.grid(quadrants, data.theme()), "compare_grid", quadrants)
+        st.caption(parts.plain(f"In each quadrant: {compare_words.IN_A_CELL} {compare_words.claims(quadrants)}"))
+    with tables:
+        parts.table(quadrants, "compare_quadrants", label="Quadrants")
+        parts.table(samples, "compare_samples", label="Samples")
+    return picked
+
+
+def both_sides(picked: list[dict[str, Any]], failures: pd.DataFrame) -> None:
+    """List the rollouts of the selected samples, the baseline's beside the candidate's."""
+    if not picked:
+        st.caption("Select a point to read both sides' rollouts of that sample.")
+        return
+    st.subheader(f"Rollouts of {parts.plain(compare_words.picked(picked))}", anchor=False)
+    for column, (_, arm) in zip(st.columns(2, gap="medium"), failures.iterrows(), strict=True):
+        key = "sample_id" if arm["arm"] == "baseline" else "candidate_sample_id"
+        ids = tuple(each[key] for each in picked)
+        rollouts = data.ask("rollouts", side_filters(arm), sample_ids=ids)
+        with column:
+            st.markdown(f"**{str(arm['arm']).capitalize()}** · {parts.plain(arm['label'])}")
+            parts.rollout_list(compare_words.listed(rollouts), f"compare_{arm['arm']}")
