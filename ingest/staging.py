@@ -7,18 +7,14 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
+from ingest.arrow_files import TableWriter
 from ingest.facts import add_facts
-from ingest.reading import dump_json, number, text, timestamp, whole
+from ingest.reading import dump_json, number, text
 from ingest.runs import run_slug
-from ingest.schema import Column, Table, table
+from ingest.schema import table
 from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Row, Values
 
-CHUNK_BYTES = 24 * 1024 * 1024
-CHUNK_ROWS = 20_000
 DUPLICATE_ID = "The same rollout id stands on several rollouts; all were kept, the later ones under an id of their own."
 
 
@@ -59,14 +55,18 @@ class Stager:
         self.folder = folder
         self.owners: dict[str, str] = {}
         """The source that first used a rollout id in this task."""
-        self._writers: dict[str, _TableWriter] = {}
+        self._writers: dict[str, TableWriter] = {}
+
+    def writer(self, name: str) -> TableWriter:
+        """The file of a table."""
+        writer = self._writers.get(name)
+        if writer is None:
+            writer = self._writers[name] = TableWriter(table(name), self.folder / f"{name}.arrow")
+        return writer
 
     def add(self, name: str, values: Values) -> None:
         """Stage one row of a table."""
-        writer = self._writers.get(name)
-        if writer is None:
-            writer = self._writers[name] = _TableWriter(table(name), self.folder / f"{name}.arrow")
-        writer.add(values)
+        self.writer(name).add(values)
 
     def close(self) -> None:
         """Finish all files."""
@@ -156,14 +156,12 @@ class PartStager:
         values["rollout_id"] = self._rollout_id(run_id, values)
         add_facts(rollout)
         self._row("rollouts", values)
+        group = (run_id, self.source_id, values["rollout_id"])
         children = (("messages", rollout.messages), ("tool_calls", rollout.tool_calls), ("scores", rollout.scores))
         for name, rows in children:
-            for row in rows or ():
-                row["run_id"] = run_id
-                row["source_id"] = self.source_id
-                row["rollout_id"] = values["rollout_id"]
-                self.stager.add(name, row)
-            self.tally.rows[(run_id, name)] += len(rows or ())
+            if rows:
+                self.stager.writer(name).extend(group, rows)
+                self.tally.rows[run_id, name] += len(rows)
         sample_id = values.get("sample_id")
         if rollout.sample is not None and sample_id is not None and (run_id, sample_id) not in self._samples:
             self._samples.add((run_id, sample_id))
@@ -180,62 +178,3 @@ class PartStager:
         if nth:
             self.tally.notes[DUPLICATE_ID] += 1
         return own_id(plain, self.source_id, nth)
-
-
-class _TableWriter:
-    """Collects rows of one table and writes them as Arrow record batches, wrong types turned into NULL."""
-
-    def __init__(self, contract: Table, path: Path) -> None:
-        self.contract = contract
-        self.schema = contract.arrow
-        self.rows: list[Values] = []
-        self.bytes = 0
-        self._names = frozenset(contract.names)
-        self._sink = pa.OSFile(str(path), "wb")
-        self._writer = pa.ipc.new_file(self._sink, self.schema)
-
-    def add(self, values: Values) -> None:
-        self.rows.append(values)
-        for key in ("text", "output_text", "payload", "prompt_text"):
-            value = values.get(key)
-            if value is not None:
-                self.bytes += len(value)
-        if len(self.rows) >= CHUNK_ROWS or self.bytes >= CHUNK_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self.rows:
-            return
-        unknown = set().union(*self.rows) - self._names
-        if unknown:
-            raise KeyError(f"{self.contract.name} has no column {', '.join(sorted(unknown))}")
-        arrays = [_array(column, [row.get(column.name) for row in self.rows]) for column in self.contract.columns]
-        self._writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-        self.rows.clear()
-        self.bytes = 0
-
-    def close(self) -> None:
-        self.flush()
-        self._writer.close()
-        self._sink.close()
-
-
-def _array(column: Column, values: list[Any]) -> pa.Array:
-    try:
-        return pa.array(values, column.arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError, TypeError):
-        return pa.array([_coerced(column, value) for value in values], column.arrow)
-
-
-def _coerced(column: Column, value: Any) -> Any:
-    if value is None:
-        return None
-    if column.type in ("string", "json"):
-        return text(value)
-    if column.type == "int":
-        return whole(value)
-    if column.type == "float":
-        return number(value)
-    if column.type == "bool":
-        return value if isinstance(value, bool) else None
-    return timestamp(value) if not hasattr(value, "tzinfo") else value
