@@ -99,10 +99,10 @@ def figure(x: str, y: str, *, height: int = 380, zero: bool = False, y_format: s
 
 def points(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
     """`customdata` of a trace: one dictionary a point, which a click hands back and hover texts can name."""
-    plain = frame[list(columns)].astype(object)
+    rows = zip(*(frame[name].astype(object) for name in columns), strict=True)
     return [
-        {name: None if pd.isna(value) else _python(value) for name, value in row.items()}
-        for row in plain.to_dict("records")
+        {name: None if pd.isna(value) else _python(value) for name, value in zip(columns, row, strict=True)}
+        for row in rows
     ]
 
 

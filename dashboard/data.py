@@ -22,6 +22,7 @@ SNAPSHOT = "snapshot"
 """URL parameter that pins a snapshot."""
 _STAMP = "_stamp"
 _FILTERS = "_filters"
+_RELEASED = "_released_snapshot"
 
 
 def store_root() -> Path:
@@ -51,9 +52,20 @@ def pinned() -> int | None:
     """The snapshot the address (or the sidebar) pins, None for the latest."""
     if SNAPSHOT in st.session_state:
         value = st.session_state[SNAPSHOT]
-        return None if value is None else int(value)
-    text = st.query_params.get(SNAPSHOT, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    else:
+        text = st.query_params.get(SNAPSHOT, "")
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return None if value is None or value == st.session_state.get(_RELEASED) else int(value)
+
+
+def release() -> None:
+    """Return to the latest snapshot.
+
+    The pin is remembered as released and not only removed: the widget bound to the address reads it once more from there.
+    """
+    st.session_state[_RELEASED] = pinned()
+    st.session_state[SNAPSHOT] = None
+    st.query_params.pop(SNAPSHOT, None)
 
 
 def reading() -> Reading:

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,6 +21,8 @@ from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
 _MIRROR = "_selected:"
+_COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
+_VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
 _log = logging.getLogger(__name__)
 
 
@@ -28,8 +30,8 @@ _log = logging.getLogger(__name__)
 class Figure:
     """One figure on top of a page: the value big, the change small.
 
-    `good` colours the change and gives it a shape (teal ▲, vermilion ▼): None where neither direction is better, or
-    where no difference could be shown.
+    `good` colours the change (teal, vermilion) and adds the word (better, worse); its arrow follows its sign. None
+    where neither direction is better, or where no difference could be shown.
     """
 
     label: str
@@ -83,17 +85,22 @@ def figures(items: Sequence[Figure]) -> None:
     """A row of figures."""
     with st.container(horizontal=True):
         for each in items:
-            colour = {None: "gray", True: "green", False: "red"}[each.good]
-            rises = {None: "off", True: "up", False: "down"}[each.good]
             st.metric(
                 plain(each.label),
                 each.value,
-                None if each.change is None else each.change,
-                delta_color=colour,  # type: ignore[arg-type]
-                delta_arrow=rises,  # type: ignore[arg-type]
+                each.change,
+                delta_color=_COLOURS[each.good],
+                delta_arrow=direction(each.change) if each.good is not None else "off",
+                delta_description=_VERDICTS[each.good],
                 help=None if each.help is None else plain(each.help),
                 border=True,
             )
+
+
+def direction(change: str | None) -> Literal["up", "down", "off"]:
+    """Which way a change points, read from its sign: up, down, or off where it has none."""
+    start = (change or "")[:1]
+    return "up" if start == "+" else "down" if start in ("−", "-") else "off"
 
 
 def plot(
@@ -188,19 +195,14 @@ def failure(error: Exception) -> None:
         with st.expander("Details"):
             st.code(f"{type(error).__name__}: {error}", language=None, wrap_lines=True)
     if isinstance(error, SnapshotError) or (known and data.pinned() is not None):
-        st.button("Open the latest snapshot", on_click=_unpin)
-
-
-def _unpin() -> None:
-    st.session_state[data.SNAPSHOT] = None
-    st.query_params.pop(data.SNAPSHOT, None)
+        st.button("Open the latest snapshot", on_click=data.release)
 
 
 _CSS = """
 .block-container { max-width: 1360px; padding: 4rem 3rem 3rem; }
 [class*="st-key-verdict_"] p { font-size: 1.13rem; line-height: 1.5; }
 .stMain [data-testid="stMarkdown"] p { max-width: 64rem; }
-[data-testid="stMetric"] { min-width: 8.5rem; padding: 0.7rem 0.9rem; }
+[data-testid="stMetric"] { min-width: 8.5rem; }
 .st-key-page_header h1 { padding: 0; }
 .st-key-data_strip { white-space: nowrap; }
 .st-key-page_header > :last-child { margin-left: auto; flex: 0 0 auto; width: auto; }

@@ -1,6 +1,7 @@
 """The table of runs: sparklines, health in words, and links to what one does with a run."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -61,14 +62,14 @@ def _curve(rewards: Sequence[float] | None) -> list[float] | None:
     return None if rewards is None or len(rewards) < 2 else [round(float(each), 4) for each in rewards]
 
 
-def _steps(run: dict[str, object]) -> str:
+def _steps(run: Mapping[Hashable, Any]) -> str:
     number, first, last = run["num_steps"], run["first_step"], run["last_step"]
     if not number:
         return words.NOTHING
     return f"{number} ({first}–{last})" if number != 1 else f"1 ({first})"
 
 
-def _columns() -> dict[str, object]:
+def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
         "run": config.TextColumn("run", width="medium", pinned=True),

@@ -16,7 +16,7 @@ def verdict(runs: pd.DataFrame) -> str:
         return f"{start} Nothing in them is scored."
     split = next(each for each in ("valid", "test", "train", "production", None) if _of(scored, each).size)
     same = _of(scored, split)
-    best = same.loc[same["reward_last"].astype(float).idxmax()]
+    best = same.iloc[int(same["reward_last"].astype(float).argmax())]
     lead = "Its" if len(runs) == 1 else f"Highest {reward_name(split)} of {plural(len(same), 'run')} with one:"
     if len(runs) == 1:
         return f"{start} {lead} {reward_name(split)} is {_figure(best)}."

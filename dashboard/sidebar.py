@@ -43,7 +43,7 @@ def draw() -> None:
 
 def _options() -> dict[str, list[str]]:
     choices = data.ask("filter_choices")
-    found = {field: choices.loc[choices["field"] == field, "value"].tolist() for field in ("tools", "environments")}
+    found = {field: choices.loc[choices["field"] == field, "choice"].tolist() for field in ("tools", "environments")}
     return {"run_ids": list(data.run_names()), "splits": list(SPLITS), "statuses": list(STATUSES), **found}
 
 
@@ -96,7 +96,8 @@ def _note_unknown(options: dict[str, list[str]]) -> None:
 def _summary(chosen: Filters) -> None:
     names = data.run_names()
     counts = data.ask("filter_counts", chosen).iloc[0]
-    st.markdown(f"**{plain(chosen.sentence(names))}**")
+    said = chosen.sentence(names)
+    st.markdown(f"**{plain(said[:1].upper() + said[1:] if chosen == EVERYTHING else said)}**")
     left, right = st.columns([3, 1], vertical_alignment="center", wrap=False)
     left.caption(words.counted(counts["num_rollouts"], counts["num_all"]))
     if chosen != EVERYTHING:
@@ -125,6 +126,8 @@ def _reset() -> None:
 
 def _data_version() -> None:
     with st.expander("Data version", expanded=data.pinned() is not None):
+        if data.pinned() is None:
+            st.session_state[data.SNAPSHOT] = None
         st.number_input(
             "Snapshot",
             0,

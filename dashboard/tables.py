@@ -13,31 +13,21 @@ import pyarrow.csv
 import pyarrow.parquet
 import streamlit as st
 
+from dashboard import data
+
 TRAJECTORY: Final = "app_pages/trajectory.py"
 """Page of one rollout, opened with `?rollout=<rollout_id>`."""
-_UNITS = {
-    "_s": "s",
-    "_tokens": "tokens",
-    "_usd": "US$",
-    "_bytes": "bytes",
-    "_rate": "0–1",
-    "_share": "0–1",
-    "_at": "UTC",
-}
+_UNITS = {"s": "s", "usd": "US$", "bytes": "bytes", "rate": "0–1", "share": "0–1", "at": "UTC"}
+_KEPT = ("rate", "share")
+"""Endings that are part of the name as well as its unit."""
 
 
 def heading(column: str) -> str:
-    """A column's name as a heading with its unit: `latency_p95_s` → "latency p95, s"."""
-    stem = column.removeprefix("num_")
-    for ending, unit in _UNITS.items():
-        body, found, rest = column.partition(ending)
-        if found and rest in ("", "_mean", "_p50", "_p95", "_sd"):
-            if ending == "_tokens":
-                return f"{body} tokens{rest}, tokens".replace("_", " ")
-            return f"{body if ending in ('_s', '_usd', '_bytes', '_at') else body + ending}{rest}, {unit}".replace(
-                "_", " "
-            )
-    return stem.replace("_", " ")
+    """A column's name as a heading with its unit: `latency_p95_s` → "latency p95, s", `num_turns` → "turns"."""
+    *stem, last = column.removeprefix("num_").split("_")
+    if not stem or last not in _UNITS:
+        return " ".join([*stem, last])
+    return f"{' '.join([*stem, last] if last in _KEPT else stem)}, {_UNITS[last]}"
 
 
 def table(
@@ -93,18 +83,20 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """A frame as CSV: units in the headers, times as ISO 8601 in UTC, lists as JSON, NULL as nothing."""
-    plain = frame.rename(columns={each: heading(each) for each in frame.columns})
-    for position, column in enumerate(plain.columns):
-        values = plain.iloc[:, position]
+    plain = frame.copy()
+    for column, values in frame.items():
         if isinstance(values.dtype, pd.DatetimeTZDtype):
-            plain[column] = values.map(
-                lambda each: None if pd.isna(each) else each.astimezone(UTC).isoformat().replace("+00:00", "Z")
-            )
+            plain[column] = values.map(_time)
         elif values.dtype == object:
             plain[column] = values.map(_cell)
+    held = pa.Table.from_pandas(plain, preserve_index=False)
     sink = io.BytesIO()
-    pa.csv.write_csv(pa.Table.from_pandas(plain, preserve_index=False), sink)
+    pa.csv.write_csv(held.rename_columns([heading(str(each)) for each in frame.columns]), sink)
     return sink.getvalue()
+
+
+def _time(value: Any) -> str | None:
+    return None if pd.isna(value) else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _cell(value: Any) -> Any:
@@ -122,38 +114,87 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def trajectory_address(rollout_id: str) -> str:
+def trajectory_query(row: Mapping[Any, Any]) -> dict[str, str]:
+    """Parameters of a rollout's page. `of` is its run: with it nothing has to be looked for."""
+    of = row.get("run_id")
+    named = {"rollout": str(row["rollout_id"])}
+    return named if of is None or pd.isna(of) else {**named, "of": str(of)}
+
+
+def trajectory_address(row: Mapping[Any, Any]) -> str:
     """Address of a rollout's page, relative to any page: works under a base path too."""
-    return f"trajectory?{urlencode({'rollout': rollout_id})}"
+    return f"trajectory?{urlencode(trajectory_query(row))}"
 
 
 def rollout_list(frame: pd.DataFrame, key: str) -> None:
-    """Rollouts as rows that open their trajectories. The frame has `rollout_id` and whatever columns shall be shown."""
+    """Rollouts as rows that open their trajectories, in the order given.
+
+    The frame has `rollout_id`; of the columns of the question `rollouts` those that help to choose are shown, whatever
+    else it has beside them.
+    """
     if frame.empty:
         st.caption("No rollouts.")
         return
-    shown = frame.assign(open=[trajectory_address(each) for each in frame["rollout_id"]])
-    order = ["open", *(each for each in frame.columns if each != "rollout_id"), "rollout_id"]
-    configured: dict[str, Any] = {each: heading(each) for each in frame.columns}
-    configured["open"] = st.column_config.LinkColumn("open", display_text="new tab", width="small")
+    shown = frame.assign(open=[trajectory_address(each) for each in frame.to_dict("records")])
+    if "run_id" in frame:
+        shown["run"] = frame["run_id"].map(data.run_names()).fillna(frame["run_id"])
     event = st.dataframe(
         shown,
         hide_index=True,
-        column_order=order,
-        column_config=configured,
+        column_order=_rollout_columns(shown),
+        column_config={each: heading(each) for each in shown.columns} | _ROLLOUT_FORMATS,
         key=f"rollouts_{key}",
         on_select="rerun",
         selection_mode="single-row",
+        height="content" if len(shown) <= 12 else 440,
         alt="List of rollouts",
     )
-    chosen = event.selection.rows
-    if chosen:
-        row = frame.iloc[chosen[0]]
-        st.page_link(
-            TRAJECTORY,
-            label=f"Open rollout {row['rollout_id']}",
-            icon=":material/arrow_forward:",
-            query_params={"rollout": row["rollout_id"]},
-        )
-    else:
-        st.caption("Select a row to open its trajectory.")
+    chosen = [each for each in event.selection.rows if each < len(frame)]
+    if not chosen:
+        st.caption("Select a row to open its trajectory here, or open it in a new tab.")
+        return
+    row = frame.iloc[chosen[0]]
+    st.page_link(
+        TRAJECTORY,
+        label=f"Open rollout {row['rollout_id']}",
+        icon=":material/arrow_forward:",
+        query_params=trajectory_query(row.to_dict()),
+    )
+
+
+def _rollout_columns(shown: pd.DataFrame) -> list[str]:
+    """Columns worth their width: known first, empty ones and what is the same single run left out, the id last."""
+    known = [each for each in _ROLLOUT_ORDER if each in shown and shown[each].notna().any()]
+    if "run" in known and shown["run"].nunique() == 1:
+        known.remove("run")
+    added = [each for each in shown.columns if each not in _ROLLOUT_QUESTION and each not in (*known, "run", "open")]
+    return ["open", *known, *added, "rollout_id"]
+
+
+_ROLLOUT_ORDER = (
+    "run",
+    "sample_id",
+    "attempt",
+    "split",
+    "step",
+    "status",
+    "reward",
+    "num_tool_calls",
+    "num_tool_errors",
+    "num_exact_repeats",
+    "num_turns",
+    "output_tokens",
+    "latency_s",
+)
+_ROLLOUT_QUESTION = (
+    *_ROLLOUT_ORDER,
+    *("run_id", "rollout_id", "passed", "num_near_repeats", "num_wasted_calls", "input_tokens", "reasoning_tokens"),
+    *("cost_usd", "subset", "environment", "stop_reason", "error_type", "native_id"),
+)
+"""Columns of the question `rollouts`: those not in the order above stay hidden."""
+_ROLLOUT_FORMATS = {
+    "open": st.column_config.LinkColumn("open", display_text="new tab", width="small"),
+    "reward": st.column_config.NumberColumn("reward", format="%.3f"),
+    "latency_s": st.column_config.NumberColumn("latency, s", format="%.1f"),
+    "output_tokens": st.column_config.NumberColumn("output tokens", format="localized"),
+}

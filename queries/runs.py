@@ -1,5 +1,8 @@
 """The question about runs as a whole."""
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import pandas as pd
 
 from queries.connection import Reading
@@ -22,25 +25,24 @@ def runs(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
     num_rejects, health (list of remarks in words, empty when there is none).
     """
     frame = store.ask("runs", filters.parameters())
-    frame["health"] = pd.Series([_health(row) for row in frame.to_dict("records")], dtype=object, index=frame.index)
+    frame["health"] = [_health(row) for row in frame.to_dict("records")]
     return frame
 
 
-def _health(run: dict[str, object]) -> list[str]:
+def _health(run: Mapping[Hashable, Any]) -> list[str]:
     """What a reader should know of a run before trusting its figures."""
     remarks = []
     if str(run["status"]).lower() in ("failed", "error", "errored", "crashed", "cancelled", "canceled", "killed"):
         remarks.append(f"run {run['status']}")
-    total, scored, bad = (
-        int(str(run[name])) if pd.notna(run[name]) else 0 for name in ("num_rollouts", "num_scored", "num_rejects")
-    )
+    total, bad = int(run["num_rollouts"]), int(run["num_rejects"])
+    scored = 0 if pd.isna(run["num_scored"]) else int(run["num_scored"])
     if bad:
         remarks.append(f"{bad:,} bad record{'s' if bad > 1 else ''}".replace(",", "\u202f"))
     if total == 0:
         return [*remarks, "no rollouts"]
     share = run["failure_share"]
-    if isinstance(share, float) and share > HIGH_FAILURE_SHARE:
-        remarks.append(f"{share:.0%} of rollouts failed".replace("%", " %"))
+    if pd.notna(share) and share > HIGH_FAILURE_SHARE:
+        remarks.append(f"{100 * share:.0f} % of rollouts failed")
     if scored == 0:
         remarks.append("nothing scored")
     elif scored < total:

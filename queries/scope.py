@@ -15,9 +15,9 @@ def run_names(store: Reading) -> pd.DataFrame:
 
 
 def filter_choices(store: Reading) -> pd.DataFrame:
-    """One row per field and value, ordered by field and frequency: by what can rollouts be restricted?
+    """One row per field and choice, ordered by field and frequency: by what can rollouts be restricted?
 
-    Columns: field (`environments`, `tools`), value, num (rollouts, or calls).
+    Columns: field (`environments`, `tools`), choice, num (rollouts, or calls).
     """
     return store.ask("filter_choices", {})
 

@@ -1,11 +1,29 @@
 -- Question: which fields are filled at all?
 -- Grain: run; ordered by id. Each num_…: rollouts of the run that have the field; num_rollouts: all of them.
 -- num_scores, num_metrics, num_checkpoints: rows of these tables.
-WITH s AS (SELECT run_id, count(*) AS num_scores FROM scores GROUP BY run_id),
+WITH s AS (
+    SELECT
+        run_id,
+        count(*) AS num_scores
+    FROM scores
+    GROUP BY run_id
+),
 
-m AS (SELECT run_id, count(*) AS num_metrics FROM metrics GROUP BY run_id),
+m AS (
+    SELECT
+        run_id,
+        count(*) AS num_metrics
+    FROM metrics
+    GROUP BY run_id
+),
 
-c AS (SELECT run_id, count(*) AS num_checkpoints FROM checkpoints GROUP BY run_id),
+c AS (
+    SELECT
+        run_id,
+        count(*) AS num_checkpoints
+    FROM checkpoints
+    GROUP BY run_id
+),
 
 r AS (
     SELECT

@@ -1,21 +1,32 @@
 -- Question: by what can rollouts be restricted?
--- Grain: field (`environments`, `tools`) and value; ordered by field, most frequent first, then by value.
+-- Grain: field (`environments`, `tools`) and choice; ordered by field, most frequent first, then by choice.
 -- num: rollouts of the environment's cells, or calls of the tool.
 WITH environments AS (
     SELECT
-        unnest(from_json(environments, '["VARCHAR"]')) AS value,
-        num_rollouts
+        num_rollouts,
+        unnest(from_json(environments, '["VARCHAR"]')) AS choice
     FROM run_summaries
 ),
 
 tools AS (
-    SELECT tool AS value, count(*) AS num FROM tool_calls
+    SELECT
+        tool AS choice,
+        count(*) AS num
+    FROM tool_calls
     GROUP BY tool
 )
 
-SELECT 'environments' AS field, value, sum(num_rollouts)::BIGINT AS num FROM environments
-WHERE value IS NOT NULL
-GROUP BY value
+SELECT
+    'environments' AS field,
+    choice,
+    sum(num_rollouts)::BIGINT AS num
+FROM environments
+WHERE choice IS NOT NULL
+GROUP BY choice
 UNION ALL
-SELECT 'tools' AS field, value, num FROM tools
-ORDER BY field, num DESC, value
+SELECT
+    'tools' AS field,
+    choice,
+    num
+FROM tools
+ORDER BY field ASC, num DESC, choice ASC

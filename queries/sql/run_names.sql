@@ -1,7 +1,10 @@
 -- Question: which runs are there?
 -- Grain: run; ordered by when it began (unknown last), then by id: the fixed order that also gives runs their colours.
 WITH began AS (
-    SELECT run_id, min(first_at) AS first_at FROM run_summaries
+    SELECT
+        run_id,
+        min(first_at) AS first_at
+    FROM run_summaries
     GROUP BY run_id
 )
 

@@ -1,0 +1,61 @@
+"""Colours, templates and the shared builders."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dashboard import charts
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_of_plots_has_aa_contrast(theme: str) -> None:
+    ink = charts.ink(theme)
+    assert contrast(ink["text"], ink["paper"]) >= 4.5
+    assert contrast(ink["muted"], ink["paper"]) >= 4.5
+    assert contrast(charts.BASELINE, ink["paper"]) >= 3
+    assert contrast(charts.CANDIDATE, ink["paper"]) >= 3
+
+
+def test_a_run_keeps_its_colour_and_repeated_colours_differ_by_line() -> None:
+    ids = [f"r{number}" for number in range(8)]
+    colours, dashes = charts.run_colours(ids), charts.run_dashes(ids)
+    assert colours["r0"] == colours["r6"] == charts.CANDIDATE
+    assert (dashes["r0"], dashes["r6"]) == ("solid", "dash")
+    assert charts.run_colours([*ids, "later"])["r3"] == colours["r3"]
+
+
+def test_points_are_plain_values_by_name() -> None:
+    frame = pd.DataFrame({"run_id": ["a", "b"], "step": pd.array([3, None], dtype="Int64"), "x": [0.5, math.nan]})
+    assert charts.points(frame, ["run_id", "step", "x"]) == [
+        {"run_id": "a", "step": 3, "x": 0.5},
+        {"run_id": "b", "step": None, "x": None},
+    ]
+
+
+def test_a_curve_has_a_band_gaps_and_a_hostile_name_as_text() -> None:
+    frame = pd.DataFrame({"step": [0, 1], "y": [0.5, None], "low": [0.4, None], "high": [0.6, None]})
+    drawn = charts.figure("step", "reward")
+    charts.curve(drawn, frame, x="step", y="y", low="low", high="high", name="<b>x</b>", colour="#0072B2")
+    low, high, line = drawn.data
+    assert (low.y[0], high.y[0], line.y[0]) == (0.4, 0.6, 0.5)
+    assert math.isnan(line.y[1])
+    assert line.connectgaps is False
+    assert high.fill == "tonexty"
+    assert line.name == "&lt;b&gt;x&lt;/b&gt;"
+    assert (drawn.layout.xaxis.title.text, drawn.layout.yaxis.title.text) == ("step", "reward")
+
+
+def test_long_names_are_cut() -> None:
+    assert charts.shown("x" * 300) == "x" * 39 + "…"
