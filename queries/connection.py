@@ -63,7 +63,8 @@ class Reading:
 def to_pandas(table: pa.Table) -> pd.DataFrame:
     """A frame that keeps integers with NULLs as integers, and NULL apart from NaN."""
     mapping = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    return table.to_pandas(types_mapper=mapping.get)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=mapping.get)
+    return frame
 
 
 @cache

@@ -143,9 +143,14 @@ def test_safe_names_are_their_own_slug_and_a_slug_stays_itself() -> None:
 def test_a_failed_commit_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     store = write_store(tmp_path, [one(1.0)])
     before = store.versions()
-    with pytest.raises(RuntimeError, match="half way"), store.transaction():
-        store.replace("rollouts", table("rollouts").arrow.empty_table(), ["r"], None)
-        raise RuntimeError("half way")
+
+    def half_way() -> None:
+        with store.transaction():
+            store.replace("rollouts", table("rollouts").arrow.empty_table(), ["r"], None)
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        half_way()
     assert rows(tmp_path, "SELECT count(*) FROM rollouts") == [(1,)]
     assert store.version("rollouts") == before["rollouts"] + 2  # the write, and its restoration
     store.republish()
