@@ -78,7 +78,7 @@ def _take_link(key: str, arms: pd.DataFrame, offered: pd.DataFrame, split: str |
         return
     name, why = compare_arms.resolved(arms, offered, text, split)
     if name is not None:
-        st.session_state[key] = name
+        st.query_params[key] = name
     else:
         st.warning(plain(f"The link's {key} is not used: {why}"))
 

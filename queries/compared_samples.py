@@ -26,7 +26,7 @@ from queries.quadrants import (
 COSTS: Final = tuple(name for name in MEASURES if name not in ("reward", "pass_rate", "tool_error_rate"))
 """Measures that may stand against the reward: the less the better."""
 NUM_SPLITS = 200
-SHUFFLED = 2_000_000
+SHUFFLED = 1_000_000
 """Attempts shuffled at most for the null shares: with more attempts fewer splits say as much."""
 
 
@@ -56,19 +56,19 @@ def compare_samples(
     asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
     judged = _judged(store, asked, cost, eps_reward, eps_cost)
     long = store.ask("compare_samples", asked.parameters())
-    keys = ["pair_key", "sample_id", "candidate_sample_id", "num_attempts_baseline", "num_attempts_candidate"]
-    samples = long[keys].drop_duplicates("pair_key").set_index("pair_key")
-    parts = {"baseline_mean": "baseline_mean", "candidate_mean": "candidate_mean", "delta": "delta"}
-    wide = long.pivot_table(index="pair_key", columns="measure", values=list(parts), dropna=False, aggfunc="first")
-    quadrant = pd.Series([QUADRANTS[code] if code >= 0 else None for code in judged.codes], judged.keys, dtype="str")
-    samples["quadrant"] = quadrant.reindex(samples.index)
+    # Ordered by pair_key and measure, and complete: each sample is a block with one row per measure.
+    names = sorted(set(long["measure"]))
+    blocks = {part: long[part].to_numpy(np.float64, na_value=np.nan).reshape(-1, max(1, len(names))) for part in _PARTS}
+    frame = long.iloc[:: max(1, len(names))][list(_ABOUT)].reset_index(drop=True)
+    found = {key: QUADRANTS[code] for key, code in zip(judged.keys, judged.codes.tolist(), strict=True) if code >= 0}
+    frame["quadrant"] = frame.pop("pair_key").map(found).astype("str")
     measures = {
-        f"{measure}_{part}": wide[part][measure] if measure in wide.get(part, ()) else np.nan
+        f"{measure}_{part}": blocks[part][:, names.index(measure)] if measure in names else np.empty(0)
         for measure in MEASURES
-        for part in parts
+        for part in _PARTS
     }
-    frame = pd.concat([samples, pd.DataFrame(measures, index=samples.index, dtype="float64")], axis=1)
-    return frame.sort_values(["sample_id"], kind="stable").reset_index(drop=True)
+    frame = pd.concat([frame, pd.DataFrame(measures)], axis=1)
+    return frame.sort_values("sample_id", kind="stable", ignore_index=True)
 
 
 def compare_quadrants(
@@ -174,7 +174,9 @@ def _judged(store: Reading, asked: Comparison, cost: str, eps_reward: float | No
     return _Judged(base, cand, deltas.index.tolist(), codes, *bands)
 
 
-_ATTEMPT: tuple[tuple[str, Any, Any], ...] = (
+_ABOUT: Final = ("pair_key", "sample_id", "candidate_sample_id", "num_attempts_baseline", "num_attempts_candidate")
+_PARTS: Final = ("baseline_mean", "candidate_mean", "delta")
+_ATTEMPT: Final[tuple[tuple[str, Any, Any], ...]] = (
     ("pair_key", object, None),
     ("reward", np.float64, np.nan),
     ("cost_value", np.float64, np.nan),
