@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ingest.columns import Column, Table
 from ingest.reading import number, text, timestamp, whole
-from ingest.schema import Column, Table
 from ingest.sources.base import Values
 
 CHUNK_BYTES = 24 * 1024 * 1024

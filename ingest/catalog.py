@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
+from ingest.columns import Table
 from ingest.errors import SnapshotError
-from ingest.schema import SCHEMA_VERSION, TABLES, Table
+from ingest.schema import SCHEMA_VERSION, TABLES
 
 CATALOG_FILE = "observatory.duckdb"
 SNAPSHOTS = "snapshots"
@@ -153,8 +154,9 @@ def scan(table: Table, files: Iterable[str]) -> str:
 def _select(table: Table, files: list[str], present: set[str]) -> str:
     names = ", ".join(name for name in table.names if name == "run_id" or name in present)
     listed = ", ".join(literal(file) for file in files)
-    options = "hive_partitioning = true, hive_types = {'run_id': 'VARCHAR'}"
-    return f"SELECT {names} FROM read_parquet([{listed}], {options})"  # noqa: S608 - names are ours, paths are quoted
+    # A partitioned table has the run in the name of a file's folder, a small one in the file itself.
+    hive = "" if "run_id" in present else ", hive_partitioning = true, hive_types = {'run_id': 'VARCHAR'}"
+    return f"SELECT {names} FROM read_parquet([{listed}]{hive})"  # noqa: S608 - names are ours, paths are quoted
 
 
 def _empty(table: Table) -> str:

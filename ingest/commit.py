@@ -13,7 +13,8 @@ import pyarrow as pa
 from ingest.catalog import scan
 from ingest.finish import Finish, rows, staged, summaries
 from ingest.reading import parse_json
-from ingest.schema import INGESTS, PARTS, RUNS, TABLES
+from ingest.schema import INGESTS, PARTS, TABLES
+from ingest.schema_runs import RUNS
 from ingest.sources import source as source_named
 from ingest.sources.base import Fragment, Source
 from ingest.staging import Overrides, PartStager, Stager, Tally

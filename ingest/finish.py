@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ingest.catalog import scan
-from ingest.schema import ROLLOUTS, RUN_SUMMARIES, table
+from ingest.schema import RUN_SUMMARIES, table
+from ingest.schema_rollouts import ROLLOUTS
 from ingest.staging import own_id
 
 CHILDREN = ("messages", "tool_calls", "scores")

@@ -229,6 +229,19 @@ def seconds_between(start: datetime | None, end: datetime | None) -> float | Non
     return seconds if seconds >= 0 else None
 
 
+def _beginning(file: BinaryIO) -> bytes:
+    """Up to `PEEK_BYTES`: of a damaged compressed file, what comes before the damage."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        while size < PEEK_BYTES and (piece := file.read(min(64 * 1024, PEEK_BYTES - size))):
+            pieces.append(piece)
+            size += len(piece)
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
+        pass
+    return b"".join(pieces)
+
+
 class Peek:
     """A look at a file or folder, shared by all sources that ask whether it is theirs. Never raises."""
 
@@ -255,8 +268,8 @@ class Peek:
             return b""
         try:
             with open_binary(self.path) as file:
-                return file.read(PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
-        except (OSError, EOFError, zlib.error, zstandard.ZstdError):
+                return _beginning(file).removeprefix(b"\xef\xbb\xbf").lstrip()
+        except OSError:
             return b""
 
     @cached_property

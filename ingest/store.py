@@ -26,11 +26,16 @@ from filelock import FileLock, Timeout
 
 from ingest import catalog
 from ingest.catalog import Snapshot, lake_path, literal
+from ingest.columns import Table
 from ingest.errors import StoreError
-from ingest.schema import TABLES, Table, table
+from ingest.schema import TABLES, table
 
 RETENTION_DAYS = 30
 """How long files of old snapshots are kept for pinned links."""
+WHOLE = frozenset({"runs", "run_summaries", "ingests"})
+"""Small tables that are read for all runs at once: not partitioned, or 2 000 runs would be 2 000 files of a few rows."""
+MAX_WHOLE_FILES = 64
+"""Files of such a table are joined when there are this many (every ingest adds one)."""
 LOCK_SECONDS = 600.0
 FOREIGN_STAGING_SECONDS = 7 * 24 * 3600
 """Age at which a staging folder of another machine counts as left behind."""
@@ -95,11 +100,13 @@ class Store:
         return {name: version for name, version in found.items() if version is not None}
 
     def files(self, name: str, run_ids: Iterable[str]) -> list[str]:
-        """Parquet files of a table that belong to the given runs, at its current version."""
+        """Parquet files of a table that may hold rows of the given runs, at its current version."""
         try:
             delta = DeltaTable(str(lake_path(self.root, name)))
         except TableNotFoundError:
             return []
+        if not delta.metadata().partition_columns:
+            return sorted(delta.file_uris())
         wanted = set(run_ids)
         actions = pa.table(delta.get_add_actions(flatten=True)).select(["path", "partition.run_id"]).to_pylist()
         base = lake_path(self.root, name)
@@ -126,11 +133,16 @@ class Store:
 
     def _write(self, path: Path, schema: Table, rows: Any, predicate: str) -> None:
         if not (path / "_delta_log").exists():
-            DeltaTable.create(str(path), schema=schema.arrow, partition_by=["run_id"], configuration=_CONFIGURATION)
+            parts = None if schema.name in WHOLE else ["run_id"]
+            DeltaTable.create(str(path), schema=schema.arrow, partition_by=parts, configuration=_CONFIGURATION)
+        delta = DeltaTable(str(path))
+        parts = delta.metadata().partition_columns or None
+        if parts is None and len(delta.file_uris()) >= MAX_WHOLE_FILES:
+            delta.optimize.compact(writer_properties=_properties(schema.name))
         write_deltalake(
             str(path),
             rows,
-            partition_by=["run_id"],
+            partition_by=parts,
             mode="overwrite",
             predicate=predicate,
             schema_mode="merge",

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ingest.columns import Table
 from ingest.errors import QuestionError, StoreError
-from ingest.schema import TABLES, Table, table
+from ingest.schema import TABLES, table
 from queries.asking import answer
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters

@@ -1,0 +1,258 @@
+"""The runner, end to end on files: counts, idempotence, skipping, rejects, hostile input, several processes."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from ingest import runner
+from ingest.errors import UnrecognisedError
+from ingest.runner import Progress, Report, Request, ingest
+from ingest.sources.base import Options
+from ingest.staging import Overrides
+from ingest.store import Store
+from queries.connection import open_store
+
+
+def line(number: int, **values: Any) -> dict[str, Any]:
+    messages = [
+        {"role": "user", "content": "question"},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "search", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "found"},
+    ]
+    return {
+        "run": "r",
+        "rollout_id": f"x{number}",
+        "sample_id": f"s{number % 5}",
+        "reward": number / 10,
+        "messages": messages,
+        **values,
+    }
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+def read(store: Path, *paths: Path | str, **values: Any) -> Report:
+    return ingest(Store(store), Request([str(path) for path in paths], **values))
+
+
+def rows(store: Path, sql: str) -> list[tuple[Any, ...]]:
+    return open_store(store).connection.sql(sql).fetchall()
+
+
+def test_a_file_becomes_a_run(tmp_path: Path) -> None:
+    report = read(tmp_path / "store", write(tmp_path / "a.jsonl", [line(n) for n in range(10)]))
+    assert (report.sources, report.rollouts, report.rejects, report.exit_code) == (1, 10, 0, 0)
+    assert rows(
+        tmp_path / "store", "SELECT count(*), count(DISTINCT sample_id), sum(num_tool_calls) FROM rollouts"
+    ) == [(10, 5, 10)]
+    assert rows(tmp_path / "store", "SELECT source_format, num_rollouts, num_rejects FROM ingests") == [
+        ("observatory_jsonl", 10, 0)
+    ]
+
+
+def test_reading_again_is_skipped_and_changes_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [line(n) for n in range(10)])
+    read(tmp_path / "store", path)
+    before = rows(tmp_path / "store", "SELECT * EXCLUDE (metadata) FROM rollouts ORDER BY rollout_id")
+    again = read(tmp_path / "store", path)
+    assert (again.sources, again.unchanged, again.exit_code) == (0, 1, 0)
+    forced = read(tmp_path / "store", path, force=True)
+    assert (forced.sources, forced.unchanged) == (1, 0)
+    assert rows(tmp_path / "store", "SELECT * EXCLUDE (metadata) FROM rollouts ORDER BY rollout_id") == before
+
+
+def test_a_changed_file_replaces_what_it_brought(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [line(n) for n in range(10)])
+    read(tmp_path / "store", path)
+    write(path, [line(n, reward=1.0) for n in range(4)])
+    read(tmp_path / "store", path)
+    assert rows(tmp_path / "store", "SELECT count(*), avg(reward) FROM rollouts") == [(4, 1.0)]
+    assert rows(tmp_path / "store", "SELECT count(*) FROM messages") == [(12,)]
+
+
+def test_a_source_that_moves_to_another_run_leaves_the_old_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [line(0)])
+    read(tmp_path / "store", path)
+    read(tmp_path / "store", path, overrides=Overrides(run="other"))
+    assert rows(tmp_path / "store", "SELECT run_id, count(*) FROM rollouts GROUP BY 1") == [("other", 1)]
+    assert rows(tmp_path / "store", "SELECT run_id FROM runs") == [("other",)]
+
+
+def test_split_and_step_may_be_given_for_all(tmp_path: Path) -> None:
+    read(tmp_path / "store", write(tmp_path / "a.jsonl", [line(0)]), overrides=Overrides("named", "valid", 7))
+    assert rows(tmp_path / "store", "SELECT run_id, split, step FROM rollouts") == [("named", "valid", 7)]
+
+
+def test_the_same_content_from_elsewhere_is_noted_and_kept(tmp_path: Path) -> None:
+    content = [line(0)]
+    read(tmp_path / "store", write(tmp_path / "a.jsonl", content))
+    report = read(tmp_path / "store", write(tmp_path / "copy" / "b.jsonl", content))
+    assert any("same content" in note for note in report.notes)
+    assert rows(tmp_path / "store", "SELECT count(*), count(DISTINCT rollout_id) FROM rollouts") == [(2, 2)]
+
+
+def test_bad_lines_are_rejects_and_the_rest_is_read(tmp_path: Path) -> None:
+    good = json.dumps(line(0))
+    text = "\n".join(
+        [good, "not json", "[1, 2]", json.dumps({"reward": 1.0}), json.dumps(line(1, step="soon")), good[:40]]
+    )
+    (tmp_path / "a.jsonl").write_text(text)
+    report = read(tmp_path / "store", tmp_path / "a.jsonl")
+    assert (report.rollouts, report.rejects, report.exit_code) == (1, 5, 3)
+    found = rows(tmp_path / "store", "SELECT position, reason, snippet FROM rejects ORDER BY position::BIGINT")
+    assert len(found) == 5
+    assert found[0][0] == str(len(good) + 1)
+    assert all(reason for _, reason, _ in found)
+
+
+def test_gzip_zstd_bom_and_crlf_are_read_alike(tmp_path: Path) -> None:
+    data = "".join(json.dumps(line(n)) + "\r\n" for n in range(3)).encode()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + data)
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "in" / "c.jsonl.zst").write_bytes(zstandard.compress(data))
+    report = read(tmp_path / "store", tmp_path / "in")
+    assert (report.sources, report.rollouts, report.rejects) == (3, 9, 0)
+
+
+def test_a_cut_off_gzip_file_keeps_what_came_before(tmp_path: Path) -> None:
+    data = "".join(json.dumps(line(n, noise=os.urandom(400).hex())) + "\n" for n in range(200)).encode()
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data)[:60_000])
+    report = read(tmp_path / "store", tmp_path / "a.jsonl.gz")
+    assert 0 < report.rollouts < 200
+    assert report.exit_code == 3
+    assert any("damaged" in each for each in report.failed)
+
+
+def test_a_folder_of_rubbish_skips_what_nobody_knows(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    write(folder / "good.jsonl", [line(0)])
+    (folder / "empty.jsonl").write_bytes(b"")
+    (folder / "picture.png").write_bytes(os.urandom(300))
+    (folder / "text.txt").write_text("hello")
+    (folder / "loop").symlink_to(folder)
+    (folder / "dangling").symlink_to(folder / "nothing")
+    os.mkfifo(folder / "pipe")
+    report = read(tmp_path / "store", folder)
+    assert (report.sources, report.rollouts, report.exit_code) == (1, 1, 0)
+    assert sorted(Path(each).name for each in report.skipped) == ["empty.jsonl", "picture.png", "text.txt"]
+
+
+def test_an_unknown_file_is_an_error_that_names_the_nearest_formats(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"colour": "red"}\n')
+    with pytest.raises(UnrecognisedError, match=r"no source recognises it .*colour.* Nearest formats: .*--map"):
+        read(tmp_path / "store", tmp_path / "x.jsonl")
+    with pytest.raises(UnrecognisedError, match="no such file"):
+        read(tmp_path / "store", tmp_path / "nowhere")
+
+
+def test_one_unknown_file_among_good_ones_fails_alone(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"\x00\x01")
+    report = read(tmp_path / "store", write(tmp_path / "a.jsonl", [line(0)]), tmp_path / "x.bin")
+    assert (report.rollouts, len(report.failed), report.exit_code) == (1, 1, 3)
+
+
+def test_globs_are_expanded(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "a1.jsonl", [line(0)])
+    write(tmp_path / "in" / "a2.jsonl", [line(1)])
+    write(tmp_path / "in" / "b.jsonl", [line(2)])
+    assert read(tmp_path / "store", f"{tmp_path}/in/a*.jsonl").rollouts == 2
+
+
+def test_fields_may_be_mapped_by_hand(tmp_path: Path) -> None:
+    write(tmp_path / "x.jsonl", [{"meta": {"task": "t1"}, "result": {"score": 0.5}}])
+    mapping = {"sample_id": "meta.task", "reward": "result.score"}
+    read(tmp_path / "store", tmp_path / "x.jsonl", options=Options(mapping))
+    assert rows(tmp_path / "store", "SELECT sample_id, reward FROM rollouts") == [("t1", 0.5)]
+
+
+def test_hostile_texts_are_only_data(tmp_path: Path) -> None:
+    evil = "'; DROP TABLE rollouts; --"
+    hostile = line(
+        0, run=evil, sample_id="../../x", environment="<script>alert(1)</script>", **{"col'umn\"; --": "🚀" * 300}
+    )
+    hostile["messages"][1]["tool_calls"][0]["function"]["name"] = evil
+    path = write(tmp_path / "it's; DROP 🚀.jsonl", [hostile, line(1, run="2024-01-01"), line(2, run="1")])
+    report = read(tmp_path / "store", path)
+    assert (report.rollouts, report.rejects) == (3, 0)
+    assert rows(tmp_path / "store", "SELECT tool FROM tool_calls ORDER BY 1 LIMIT 1") == [(evil,)]
+    assert rows(tmp_path / "store", "SELECT name FROM runs ORDER BY name") == [(evil,), ("1",), ("2024-01-01",)]
+
+
+def test_lone_surrogates_and_nul_bytes_are_stored(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        '{"run": "r", "sample_id": "s", "messages": [{"role": "user", "content": "a\\ud800b\\u0000c"}]}\n'
+    )
+    report = read(tmp_path / "store", tmp_path / "a.jsonl")
+    assert (report.rollouts, report.rejects) == (1, 0)
+
+
+def test_a_fifty_megabyte_line_is_read(tmp_path: Path) -> None:
+    big = line(0)
+    big["messages"][2]["content"] = "x" * 50_000_000
+    write(tmp_path / "a.jsonl", [big, line(1)])
+    assert read(tmp_path / "store", tmp_path / "a.jsonl").rollouts == 2
+    assert rows(tmp_path / "store", "SELECT max(tool_output_bytes) FROM rollouts") == [(50_000_000,)]
+
+
+def test_byte_ranges_give_the_same_rows_as_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.jsonl", [line(n, noise="x" * (n % 97)) for n in range(300)])
+    read(tmp_path / "one", path)
+    monkeypatch.setattr(runner, "TASK_BYTES", 7_001)
+    report = read(tmp_path / "many", path, workers=1)
+    sql = "SELECT rollout_id, sample_id, attempt, reward, num_tool_calls, raw_ref, position FROM rollouts ORDER BY ALL"
+    assert report.rollouts == 300
+    assert rows(tmp_path / "many", sql) == rows(tmp_path / "one", sql)
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same_rows_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        write(tmp_path / "in" / f"{number}.jsonl", [line(n, run=f"r{number}") for n in range(50)])
+    read(tmp_path / "one", tmp_path / "in", workers=1)
+    monkeypatch.setattr(runner, "POOL_BYTES", 0)
+    monkeypatch.setattr(runner, "TASK_PARTS", 1)
+    assert read(tmp_path / "two", tmp_path / "in", workers=2).rollouts == 200
+    sql = "SELECT run_id, rollout_id, attempt, reward FROM rollouts ORDER BY ALL"
+    assert rows(tmp_path / "two", sql) == rows(tmp_path / "one", sql)
+
+
+def test_progress_counts_up_to_all_bytes(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [line(n) for n in range(10)])
+    seen: list[Progress] = []
+    ingest(Store(tmp_path / "store"), Request([path]), seen.append)
+    assert seen[0].done_bytes == 0
+    assert seen[-1].done_bytes == seen[-1].total_bytes == path.stat().st_size
+    assert seen[-1].rollouts == 10
+
+
+def test_a_tool_server_and_a_grader_join_in_any_order(tmp_path: Path) -> None:
+    trainer = {"type": "rollout", "partial": True, "run": "r", "rollout_id": "x", "sample_id": "s", "reward": 1.0}
+    tool = {
+        "type": "tool_call",
+        "run": "r",
+        "rollout_id": "x",
+        "id": "c",
+        "name": "search",
+        "arguments": {"q": 1},
+        "output": "o",
+    }
+    grade = {"type": "score", "run": "r", "rollout_id": "x", "grader": "g", "value": 0.5}
+    read(tmp_path / "store", write(tmp_path / "grader.jsonl", [grade]))
+    read(tmp_path / "store", write(tmp_path / "tools.jsonl", [tool]))
+    read(tmp_path / "store", write(tmp_path / "trainer.jsonl", [trainer]))
+    assert rows(tmp_path / "store", "SELECT sample_id, reward, num_tool_calls FROM rollouts") == [("s", 1.0, 1)]
+    assert rows(tmp_path / "store", "SELECT grader, value FROM scores") == [("g", 0.5)]
+    write(tmp_path / "grader.jsonl", [{**grade, "value": 0.75}])
+    read(tmp_path / "store", tmp_path / "grader.jsonl")
+    assert rows(tmp_path / "store", "SELECT grader, value FROM scores") == [("g", 0.75)]
+    assert rows(tmp_path / "store", "SELECT count(*) FROM tool_calls") == [(1,)]

@@ -1,0 +1,55 @@
+"""The docs say what is there: dictionary = schema, README's questions, sources, pages and commands exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dashboard.cli import app
+from dashboard.site import PAGES
+from ingest.schema import dictionary
+from ingest.sources import SOURCES
+from queries.questions import QUESTIONS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^(?:\.venv/bin/)?observatory ([a-z].*?)(?:\s{2,}#.*)?$", README, re.M)
+
+
+def test_the_data_dictionary_is_the_schema() -> None:
+    text = (ROOT / "ingest" / "README.md").read_text()
+    assert text.endswith("\n".join(dictionary()))
+
+
+def test_readme_lists_every_source() -> None:
+    listed = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`.*?) \|", README, re.M))))
+    assert {source.NAME for source in SOURCES} <= listed
+
+
+def test_readme_lists_every_page() -> None:
+    block = README.split("<!-- pages -->")[1].split("<!-- /pages -->")[0]
+    listed = re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", block, re.M)[1:]
+    assert [title for title, _ in listed if not set(title) <= {"-"}] == [page.title for page in PAGES]
+
+
+def test_every_question_has_a_sql_file_of_its_name_or_says_why() -> None:
+    files = {path.stem for path in (ROOT / "queries" / "sql").glob("*.sql")}
+    assert set(QUESTIONS) <= files
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_readme_parse(command: str) -> None:
+    words = shlex.split(command.replace("…", "x"))
+    result = CliRunner().invoke(app, [*words[: 2 if words[0] == "pull" else 1], "--help"])
+    assert result.exit_code == 0, result.output
+    for option in re.findall(r"--[a-z-]+", command):
+        own = option in ("--baseline", "--candidate") and words[0] == "query"
+        assert own or option in result.output, f"{option} is no option of {words[0]}"
+
+
+def test_questions_of_the_readme_exist() -> None:
+    asked = re.findall(r"observatory query (\w+)", README)
+    assert asked
+    assert set(asked) <= set(QUESTIONS)
