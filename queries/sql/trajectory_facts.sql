@@ -1,0 +1,31 @@
+-- Question: what is known of this rollout?
+-- Grain: one row, every column of `rollouts` (ingest/README.md) and of its run: run_name, run_kind, reward_name;
+-- tags and cluster key of its sample as sample_tags, cluster_key.
+SELECT
+    r.*,
+    n.name AS run_name,
+    n.kind AS run_kind,
+    n.reward_name,
+    n.source_format,
+    s.tags AS sample_tags,
+    s.cluster_key
+FROM rollouts AS r
+LEFT JOIN (SELECT
+    run_id,
+    name,
+    kind,
+    reward_name,
+    source_format
+FROM runs
+WHERE run_id = $run_id) AS n
+    ON r.run_id = n.run_id
+LEFT JOIN (SELECT
+    run_id,
+    sample_id,
+    tags,
+    cluster_key
+FROM samples
+WHERE run_id = $run_id) AS s
+    ON r.run_id = s.run_id AND r.sample_id = s.sample_id
+WHERE r.run_id = $run_id AND r.rollout_id = $rollout_id
+ORDER BY r.rollout_id
