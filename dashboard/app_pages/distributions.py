@@ -1,0 +1,71 @@
+"""How are calls, tokens, seconds and rewards distributed over rollouts?"""
+
+import streamlit as st
+
+from dashboard import charts_distributions, data, distribution_words, measured, parts
+from dashboard.charts_curves import Looks
+from dashboard.rows import drawn_runs, texts
+from dashboard.selection import narrowed, rollouts_behind
+from queries.measures import ROLLOUT_MEASURES
+
+parts.header(__doc__ or "")
+names = data.run_names()
+looks = Looks(names)
+top = st.container()
+name, by = measured.controls("distributions")
+measure = ROLLOUT_MEASURES[name]
+filters = measured.scoped(data.filters(), by)
+summary = data.ask("distribution_summary", filters, measure=name, by=by)
+groups = charts_distributions.group_names(summary, looks).tolist()
+known = charts_distributions.group_names(summary[summary["num_rollouts"] > 0], looks).tolist()
+
+with top:
+    parts.verdict(distribution_words.summary(summary, groups, measure))
+    for caution in distribution_words.cautions(summary, groups):
+        parts.warning(caution)
+
+if not known:
+    parts.missing(measure.field)
+else:
+    shape = st.segmented_control(
+        "Drawn as", ["histogram", "cumulative", "box"], default="histogram", key="shape", bind="query-params"
+    )
+    st.caption(distribution_words.drawn(len(known), charts_distributions.at_most(shape)))
+    if shape == "box":
+        figure, frame = charts_distributions.box(summary, looks, measure.axis), summary
+    elif shape == "cumulative":
+        frame = data.ask("ecdf", filters, measure=name, by=by)
+        figure = charts_distributions.cumulative(frame, looks, measure.axis)
+    else:
+        frame = data.ask("distribution", filters, measure=name, by=by)
+        figure = charts_distributions.histogram(frame, looks, measure.axis)
+    points = parts.plot(figure, f"distribution_{shape}", frame, select=True)
+    bins = [each for each in points if each.get("bin_low") is not None]
+    for number, each in enumerate(bins[:3]):
+        below = None if each["is_open"] else each["bin_high"]
+        own = narrowed(filters, each)
+        found = data.ask("rollouts_between", own, at_least=each["bin_low"], below=below, measure=name)
+        measured.page_of_rollouts(found, f"bin_{number}", "in this bin")
+    if not bins:
+        rollouts_behind(points, "distribution", "Click a bar (or a point) to list its rollouts.")
+    parts.table(summary, f"{name}_by_{by}", label="Table of the distributions in numbers")
+
+usage = data.ask("tool_usage", filters)
+st.subheader("Tools", anchor=False)
+if usage.empty:
+    parts.missing("tool_calls")
+else:
+    totals = charts_distributions.over_steps(drawn_runs(usage))
+    parts.verdict(distribution_words.tools(totals, names))
+    points = parts.plot(charts_distributions.tool_bars(totals, looks), "tools", totals, select=True)
+    rollouts_behind(points, "tools", "Click a bar to list the rollouts that called the tool.")
+    with st.expander(f"Each of {len(texts(usage['tool']))} tools, step by step"):
+        parts.table(usage, "tool_usage", label="Table of tools by run and step", expanded=True)
+
+parts.how(
+    "Every rollout that has the number counts once; nothing is assumed where it is missing. All groups share the bins. "
+    "Whole numbers lie in the middle of their bins. Where the last percent of rollouts would squeeze the rest, it is "
+    "put into one open bin, drawn hatched. Boxes span the quartiles, whiskers reach from the least value to P95. "
+    "Percentiles are interpolated. Failed calls are those flagged by the source, recognised from the output, or never "
+    "executed; parallel calls are counted one by one."
+)

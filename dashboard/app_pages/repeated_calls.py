@@ -1,0 +1,47 @@
+"""Which calls does the agent repeat, and is it wasted?"""
+
+import streamlit as st
+
+from dashboard import charts_repeats, data, measured, parts, repeat_panels, repeat_words
+from dashboard.charts_curves import Looks
+from dashboard.rows import drawn_runs, texts
+from dashboard.selection import rollouts_behind
+
+parts.header(__doc__ or "")
+names = data.run_names()
+looks = Looks(names)
+top = st.container()
+filters = measured.scoped(data.filters(), "run")
+by_step = data.ask("repeats_by_step", filters)
+known = by_step[by_step["num_rollouts"] > 0]
+
+if known.empty:
+    parts.missing("tool_calls")
+    st.stop()
+
+with top:
+    parts.verdict(repeat_words.verdict(known, names))
+    for caution in repeat_words.cautions(by_step):
+        parts.warning(caution)
+    repeat_panels.figures(known)
+
+by_tool = data.ask("repeats_by_tool", filters)
+if (by_tool["num_exact_repeats"] + by_tool["num_near_repeats"]).sum():
+    figure = charts_repeats.tool_figure(drawn_runs(by_tool), names)
+    points = parts.plot(figure, "repeats_by_tool", by_tool, select=True)
+    rollouts_behind(points, "repeats_by_tool", "Click a bar to list the rollouts that called the tool.")
+repeat_panels.over_steps(known, looks)
+repeat_panels.patterns(filters, names)
+repeat_panels.loops(filters, int(known["num_rollouts"].sum()))
+repeat_panels.transitions(filters, looks, texts(known["run_id"]))
+parts.table(by_tool, "by_tool", label="Table of repeats by tool")
+parts.table(by_step, "by_step", label="Table of repeats by step")
+parts.how(
+    "An **exact repeat** has the tool and the arguments of an earlier call of the same rollout, after the JSON was "
+    "brought into one form (keys sorted, spaces removed). A **near repeat** is alike but not equal: the words of its "
+    "argument values and those of one of the last 50 calls of the tool overlap by at least 60 % (Jaccard). Asking "
+    "again is often no waste: a test run again after an edit returns something new. A repeat is **wasted** only if its "
+    "output was the same again and nothing called between could have changed it; pressing a button twice is never "
+    "counted. Rates are over all calls of rollouts whose arguments the source kept. Tokens are estimated as bytes of "
+    "the outputs over four. A loop is a cycle of one to four calls gone through at least twice."
+)

@@ -1,0 +1,304 @@
+"""Figures over training steps: reward, sub-scores, behaviour, how rollouts end. Frames in, figures out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dashboard import charts, words
+from dashboard.rows import by, by_run
+from queries.smoothing import ema
+
+SMOOTH_FROM: Final = 20
+"""Points from which a smoothed line is drawn over the raw ones."""
+WEIGHT: Final = 0.6
+POINT: Final = ("run_id", "split", "step", "subset", "environment")
+"""What a selected point says of the rollouts behind it."""
+_STATUS_COLOURS: Final = {
+    "completed": "#56B4E9",
+    "truncated": "#E69F00",
+    "budget_exceeded": "#CC79A7",
+    "infra_error": "#D55E00",
+    "grader_error": "#8C3A00",
+    "cancelled": "#6B7280",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How runs look on every page: name, colour, dash and symbol by run id, in the store's fixed order."""
+
+    names: Mapping[str, str]
+    colours: dict[str, str] = field(init=False)
+    dashes: dict[str, str] = field(init=False)
+    symbols: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "colours", charts.run_colours(self.names))
+        object.__setattr__(self, "dashes", charts.run_dashes(self.names))
+        object.__setattr__(self, "symbols", charts.run_symbols(self.names))
+
+    def name(self, run_id: str) -> str:
+        """Name of a run."""
+        return self.names.get(run_id, run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Columns of a frame that make one line: the number, its interval, what n it is over, and how it is written."""
+
+    y: str
+    title: str
+    low: str | None = None
+    high: str | None = None
+    num: str = "num_rollouts"
+    interval: str = "95 % interval"
+    over: str = "rollouts"
+    digits: str = ".3f"
+
+
+REWARD: Final = Series("reward_mean", "reward", "reward_ci_low", "reward_ci_high", "num_samples_scored", over="samples")
+REWARD_MASKED: Final = Series(
+    "reward_masked_mean",
+    "reward, failures left out",
+    "reward_masked_ci_low",
+    "reward_masked_ci_high",
+    "num_samples_masked",
+    over="samples",
+)
+
+
+def reward_figure(
+    frame: pd.DataFrame,
+    looks: Looks,
+    series: Series = REWARD,
+    *,
+    reported: pd.DataFrame | None = None,
+    checkpoints: pd.DataFrame | None = None,
+    best: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Reward over steps, a line a run (and a panel an environment); runs without steps as levels.
+
+    `frame` is a reward curve with `subset`; `reported` rows of `reported_metrics`, `checkpoints` and `best` (rows of
+    `best_step` that are the best) are marked on it.
+    """
+    facets = sorted(frame["environment"].dropna().unique()) or [None]
+    drawn = _grid([charts.shown(each) if each else "" for each in facets], series.title, height=400)
+    for number, facet in enumerate(facets):
+        part = frame if facet is None else frame[frame["environment"] == facet]
+        for run_id, rows in by_run(part).items():
+            for subset, line in rows.groupby("subset", sort=False):
+                _line(drawn, line, looks, run_id, series, number, str(subset), legend=number == 0)
+    if reported is not None and facets == [None]:
+        _reported(drawn, reported, looks)
+    if facets == [None]:
+        _marks(drawn, frame, looks, series, checkpoints, best)
+    return drawn
+
+
+def small_multiples(
+    frame: pd.DataFrame, looks: Looks, panels: Sequence[Series], *, select_as: str = "all"
+) -> go.Figure:
+    """One panel a series, a line a run, over steps; one legend for all."""
+    drawn = _grid([each.title for each in panels], "", height=250 * ((len(panels) + 1) // 2) + 30)
+    for number, series in enumerate(panels):
+        for run_id, rows in by_run(frame).items():
+            _line(drawn, rows.assign(environment=None), looks, run_id, series, number, select_as, number == 0)
+        row, column = _cell(number, len(panels))
+        drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if "%" in series.digits else None, row=row, col=column)
+    return drawn
+
+
+def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
+    """Each grader's score over steps, a panel a grader."""
+    graders = list(dict.fromkeys(frame["grader"]))
+    score = Series("score_mean", "", "score_ci_low", "score_ci_high", "num_samples_scored", over="samples")
+    drawn = _grid([charts.shown(each) for each in graders], "", height=230 * ((len(graders) + 1) // 2) + 30)
+    for number, grader in enumerate(graders):
+        for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
+            rows = rows.assign(environment=None)
+            _line(drawn, rows, looks, run_id, score, number, "all", legend=number == 0)
+    return drawn
+
+
+def stop_figure(frame: pd.DataFrame) -> go.Figure:
+    """How the rollouts of one run and split end, as shares of every step."""
+    drawn = charts.figure("step", "share of rollouts", height=300, y_format=".0%")
+    labelled = frame.assign(label=[_ending(row) for row in frame.to_dict("records")])
+    for label, rows in labelled.groupby("label", sort=False):
+        status = rows["status"].iloc[0]
+        drawn.add_bar(
+            x=rows["step"].astype(float),
+            y=rows["share"],
+            name=charts.shown(str(label)),
+            marker={"color": _STATUS_COLOURS.get(str(status), "#A9B0BA"), "line": {"width": 0.5, "color": "white"}},
+            customdata=charts.points(rows.assign(subset="all"), ["run_id", "split", "step", "status", "num_rollouts"]),
+            hovertemplate="step %{x}: %{y:.1%} (%{customdata.num_rollouts} rollouts)",
+        )
+    drawn.update_layout(barmode="stack", bargap=0.1)
+    return drawn
+
+
+def _ending(row: Mapping[Any, Any]) -> str:
+    status = "not known" if pd.isna(row["status"]) else str(row["status"]).replace("_", " ")
+    return status if pd.isna(row["stop_reason"]) else f"{status} · {row['stop_reason']}"
+
+
+def _cell(number: int, total: int) -> tuple[int, int]:
+    columns = 1 if total == 1 else 2
+    return number // columns + 1, number % columns + 1
+
+
+def _grid(titles: Sequence[str], y: str, *, height: int) -> go.Figure:
+    columns = 1 if len(titles) == 1 else 2
+    rows = (len(titles) + columns - 1) // columns
+    shown = titles if columns == 2 else None
+    spacing = min(0.34 / rows, 0.2)
+    drawn = make_subplots(rows, columns, subplot_titles=shown, vertical_spacing=spacing, horizontal_spacing=0.09)
+    drawn.update_layout(height=max(height, 300 if rows == 1 else 240 * rows + 40))
+    for annotation in drawn.layout.annotations:
+        annotation.update(font={"size": 13}, xanchor="left", x=annotation.x - (0.5 - 0.045) / columns)
+    for number in range(len(titles)):
+        row, column = _cell(number, len(titles))
+        drawn.update_xaxes(title_text="step" if row == rows or number + 2 >= len(titles) else None, row=row, col=column)
+        drawn.update_yaxes(title_text=(y or None) if column == 1 else None, row=row, col=column)
+    if columns == 2:
+        drawn.update_layout(margin={"t": 64}, legend={"y": 1 + 46 / max(height, 240)})
+    return drawn
+
+
+def _line(
+    drawn: go.Figure,
+    frame: pd.DataFrame,
+    looks: Looks,
+    run_id: str,
+    series: Series,
+    number: int,
+    subset: str,
+    legend: bool,  # noqa: FBT001 (private)
+) -> None:
+    """One series of one run: band, points, from 20 points on a smoothed line; without steps a level."""
+    part = go.Figure()
+    name = looks.name(run_id) + {"effective": ", trained on", "batch": ", all rollouts"}.get(subset, "")
+    colour = looks.colours.get(run_id, charts.BASELINE)
+    rows = frame[frame["step"].notna()].sort_values("step")
+    row, column = _cell(number, len([axis for axis in drawn.layout if str(axis).startswith("yaxis")]))
+    if rows.empty:
+        _level(drawn, frame, series, name, colour, row, column)
+        return
+    many = len(rows) >= SMOOTH_FROM
+    charts.curve(
+        part,
+        rows.assign(subset=subset),
+        x="step",
+        y=series.y,
+        name=name,
+        colour=colour,
+        dash="dot" if subset == "effective" else looks.dashes.get(run_id, "solid"),
+        symbol=looks.symbols.get(run_id, "circle"),
+        low=None if subset == "effective" else series.low,
+        high=None if subset == "effective" else series.high,
+        customdata=[*(each for each in POINT if each == "subset" or each in rows), *_hovered(series)],
+        hover=_hover(name, series),
+    )
+    points = part.data[-1]
+    if many:
+        points.update(opacity=0.35, line={"width": 1})
+        smooth = ema(rows[series.y].to_numpy(float, na_value=float("nan")), WEIGHT)
+        part.add_scatter(
+            x=rows["step"].astype(float),
+            y=smooth,
+            mode="lines",
+            line={"color": colour, "width": 3},
+            legendgroup=name,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    points.update(showlegend=legend)
+    for trace in part.data:
+        drawn.add_trace(trace, row=row, col=column)
+
+
+def _level(
+    drawn: go.Figure, frame: pd.DataFrame, series: Series, name: str, colour: str, row: int, column: int
+) -> None:
+    """A run without steps: one value, drawn across."""
+    value = frame[series.y].iloc[0] if len(frame) else None
+    if value is not None and pd.notna(value):
+        text = f"{charts.shown(name, 24)} {words.percent(value) if '%' in series.digits else words.number(value)}"
+        line = {"color": colour, "width": 1.5, "dash": "dash"}
+        font = {"color": colour, "size": 12}
+        drawn.add_hline(
+            float(value),
+            line=line,
+            annotation={"text": text, "font": font},
+            row=row,
+            col=column,
+            exclude_empty_subplots=False,
+        )
+
+
+def _hovered(series: Series) -> list[str]:
+    return [each for each in (series.num, series.low, series.high) if each]
+
+
+def _hover(name: str, series: Series) -> str:
+    lines = [f"<b>{charts.shown(name)}</b>, step %{{x}}", f"{series.title or 'score'} %{{y:{series.digits}}}"]
+    if series.low and series.high:
+        bounds = f"%{{customdata.{series.low}:{series.digits}}} to %{{customdata.{series.high}:{series.digits}}}"
+        lines.append(f"{series.interval} {bounds}")
+    lines.append(f"n = %{{customdata.{series.num}}} {series.over}")
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def _reported(drawn: go.Figure, reported: pd.DataFrame, looks: Looks) -> None:
+    """The trainer's own numbers as open diamonds."""
+    for (run_id, name), rows in by(reported, "run_id", "name"):
+        drawn.add_scatter(
+            x=rows["step"].astype(float),
+            y=rows["value"],
+            mode="markers",
+            name=f"{charts.shown(name, 28)}, reported",
+            marker={
+                "symbol": "diamond-open",
+                "size": 9 if len(rows) < SMOOTH_FROM else 5,
+                "color": looks.colours.get(run_id),
+                "line": {"width": 1.5},
+            },
+            hovertemplate=f"{charts.shown(name)} as reported<br>step %{{x}}: %{{y:.3f}}<extra></extra>",
+        )
+
+
+def _marks(
+    drawn: go.Figure,
+    frame: pd.DataFrame,
+    looks: Looks,
+    series: Series,
+    checkpoints: pd.DataFrame | None,
+    best: pd.DataFrame | None,
+) -> None:
+    """Checkpoints as triangles on the step axis, the best step as a ring and a word."""
+    if checkpoints is not None and len(saved := checkpoints[checkpoints["step"].notna()]):
+        drawn.add_scatter(
+            x=saved["step"].astype(float),
+            y=[0.015] * len(saved),
+            yaxis="y2",
+            mode="markers",
+            name="checkpoint",
+            marker={"symbol": "triangle-up", "size": 9, "color": charts.BASELINE},
+            text=[charts.shown(each, 60) for each in saved["checkpoint_id"].fillna("").astype(str)],
+            hovertemplate="checkpoint at step %{x}<br>%{text}<extra></extra>",
+        )
+        drawn.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
+    if best is None or best.empty or best["run_id"].nunique() > 3:
+        return
+    values = frame.drop_duplicates(["run_id", "step"]).rename(columns={series.y: "drawn"})
+    marked = best[best["is_best"]].merge(values[["run_id", "step", "drawn"]], on=["run_id", "step"])
+    for row in marked.to_dict("records"):
+        drawn.add_annotation(
+            x=float(row["step"]), y=row["drawn"], text=f"best: step {int(row['step'])}", showarrow=True, arrowhead=0,
+            arrowcolor=looks.colours.get(row["run_id"]), ax=0, ay=-34, font={"size": 12},
+        )  # fmt: skip

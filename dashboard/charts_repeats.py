@@ -1,0 +1,87 @@
+"""Figures of repeated calls: by tool, over steps, and which tool follows which. Frames in, figures out."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dashboard import charts
+from dashboard.charts_curves import Series
+from dashboard.rows import records, texts
+
+KINDS: Final = (
+    ("num_wasted_calls", "same output, wasted", "#D55E00", ""),
+    ("num_same_not_wasted", "same output, something may have changed", "#E69F00", ""),
+    ("num_unknown_output", "output not known", "#9AA3AE", "/"),
+    ("num_different_output", "different output", "#56B4E9", ""),
+    ("num_near_repeats", "alike, not equal", "#B8C7D6", "."),
+)
+"""What a repeat can be, from the worst to the most harmless: column, words, colour, pattern."""
+OVER_STEPS: Final = (
+    Series("repeat_rate", "repeat rate", num="num_calls", over="calls", digits=".1%"),
+    Series("near_repeat_rate", "near-repeat rate", num="num_calls", over="calls", digits=".1%"),
+    Series("wasted_call_rate", "wasted-call rate", num="num_calls", over="calls", digits=".1%"),
+    Series("rollouts_looping_rate", "rollouts with a loop of 4 calls or more", digits=".1%"),
+)
+MAX_TOOLS: Final = 15
+START, END = "start", "end"
+
+
+def told_apart(frame: pd.DataFrame) -> pd.DataFrame:
+    """Repeats summed over runs' tools, with those of the same output that were not wasted in a column of their own."""
+    return frame.assign(num_same_not_wasted=frame["num_same_output"] - frame["num_wasted_calls"])
+
+
+def tool_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
+    """Repeats by tool as stacked bars, kinds apart; with several runs a bar a run and tool."""
+    several = frame["run_id"].nunique() > 1
+    shown = told_apart(frame[frame["num_exact_repeats"] + frame["num_near_repeats"] > 0]).head(MAX_TOOLS)
+    labels = [
+        charts.shown(f"{row['tool']} · {names.get(row['run_id'], row['run_id'])}" if several else str(row["tool"]))
+        for row in records(shown)
+    ]
+    drawn = charts.figure("repeated calls", "", height=max(280, 32 * len(shown) + 130))
+    for column, words, colour, pattern in KINDS:
+        drawn.add_bar(
+            orientation="h",
+            y=labels,
+            x=shown[column],
+            name=words,
+            marker={"color": colour, "pattern": {"shape": pattern, "size": 5, "solidity": 0.3}},
+            customdata=charts.points(shown, ["run_id", "tool", "num_calls", "repeat_rate"]),
+            hovertemplate=f"<b>%{{y}}</b><br>{words}: %{{x:,}} of %{{customdata.num_calls:,}} calls<extra></extra>",
+        )
+    drawn.update_layout(barmode="stack", bargap=0.25, legend={"traceorder": "normal"})
+    drawn.update_yaxes(autorange="reversed")
+    return drawn
+
+
+def transition_figure(frame: pd.DataFrame) -> go.Figure:
+    """Which tool follows which, as a grid of shares by row; markers can be clicked, cells cannot."""
+    counts = frame.groupby("from_tool")["num_transitions"].sum().sort_values(ascending=False)
+    tools = texts(counts.index.to_series())[:MAX_TOOLS]
+    rows, columns = [START, *tools], [*tools, END]
+    part = frame.assign(
+        source=frame["from_tool"].fillna(START), target=frame["to_tool"].fillna(END), empty=frame["to_tool"].isna()
+    )
+    part = part[part["source"].isin(rows) & part["target"].isin(columns)]
+    grid = np.full((len(rows), len(columns)), np.nan)
+    for row in records(part):
+        grid[rows.index(row["source"]), columns.index(row["target"])] = row["share"]
+    drawn = charts.figure("next call", "call", height=max(300, 36 * len(rows) + 100))
+    drawn.add_heatmap(
+        z=grid,
+        x=[charts.shown(each, 24) for each in columns],
+        y=[charts.shown(each, 24) for each in rows],
+        zmin=0,
+        zmax=1,
+        colorscale=[[index / 6, colour] for index, colour in enumerate(charts.SEQUENTIAL)],
+        texttemplate="%{z:.0%}",
+        hovertemplate="after %{y}: %{x} in %{z:.1%}<extra></extra>",
+        colorbar={"tickformat": ".0%", "title": {"text": "share of the row"}, "thickness": 12},
+        xgap=2,
+        ygap=2,
+    )
+    drawn.update_yaxes(autorange="reversed")
+    return drawn

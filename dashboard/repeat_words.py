@@ -1,0 +1,87 @@
+"""Sentences of the repeated calls page. Pure functions from frames to text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from dashboard.rows import by_run, records
+from dashboard.words import number, percent, plural, whole
+
+MAX_NAMED = 3
+
+
+def verdict(by_step: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """How many calls repeat an earlier one, what came back, and what was wasted, for up to three runs."""
+    sentences = [_run(rows, names.get(run_id, run_id)) for run_id, rows in list(by_run(by_step).items())[:MAX_NAMED]]
+    more = by_step["run_id"].nunique() - MAX_NAMED
+    return " ".join([*sentences, f"{plural(more, 'more run')} in the table."] if more > 0 else sentences)
+
+
+def totals(rows: pd.DataFrame) -> dict[str, Any]:
+    """Counts over the steps of a run; seconds are None where no step knows them."""
+    found: dict[str, Any] = {
+        name: int(rows[name].fillna(0).sum())
+        for name in (
+            "num_rollouts", "num_rollouts_unknown", "num_calls", "num_exact_repeats", "num_same_output",
+            "num_different_output", "num_unknown_output", "num_near_repeats", "num_wasted_calls",
+            "wasted_tokens_estimate",
+        )
+    }  # fmt: skip
+    seconds = rows["wasted_latency_s"].dropna()
+    return found | {"wasted_latency_s": float(seconds.sum()) if len(seconds) else None}
+
+
+def _run(rows: pd.DataFrame, name: str) -> str:
+    sums = totals(rows)
+    over = f"{plural(sums['num_calls'], 'call')} in {plural(sums['num_rollouts'], 'rollout')}"
+    if not sums["num_calls"]:
+        return f"{name}: no call whose repeats could be told."
+    if not sums["num_exact_repeats"]:
+        return f"{name}: none of {over} repeats an earlier one exactly, {whole(sums['num_near_repeats'])} nearly."
+    share = percent(sums["num_exact_repeats"] / sums["num_calls"])
+    outputs = [
+        f"{whole(sums[column])} {words}"
+        for column, words in (
+            ("num_same_output", "returned the same"),
+            ("num_different_output", "something different"),
+            ("num_unknown_output", "are not known"),
+        )
+        if sums[column]
+    ]
+    seconds = "" if sums["wasted_latency_s"] is None else f", {number(sums['wasted_latency_s'])} s"
+    cost = f"about {whole(sums['wasted_tokens_estimate'])} tokens{seconds}"
+    wasted = f"{plural(sums['num_wasted_calls'], 'call')} wasted ({cost})"
+    waste = wasted if sums["num_wasted_calls"] else "none was wasted"
+    return f"{name}: {share} of {over} repeat an earlier one; of these {', '.join(outputs)}; {waste}."
+
+
+def cautions(by_step: pd.DataFrame) -> list[str]:
+    """What could mislead: rollouts whose repeats cannot be told, outputs that were not kept, pooled splits."""
+    found = []
+    unknown, known = int(by_step["num_rollouts_unknown"].sum()), int(by_step["num_rollouts"].sum())
+    if unknown:
+        found.append(
+            f"In {whole(unknown)} of {plural(unknown + known, 'rollout')} repeats cannot be told, because the source "
+            "kept no calls or no arguments."
+        )
+    lost, repeats = (
+        int(by_step["num_unknown_output"].fillna(0).sum()),
+        int(by_step["num_exact_repeats"].fillna(0).sum()),
+    )
+    if repeats and lost > repeats / 4:
+        found.append(f"Of {plural(repeats, 'repeat')}, {whole(lost)} have no output kept: more may have been wasted.")
+    if by_step["split"].fillna("").nunique() > 1:
+        found.append("Several splits are pooled here; choose one in the sidebar.")
+    return found
+
+
+def loops(found: pd.DataFrame, total: int) -> str:
+    """How many rollouts have a loop, and the longest."""
+    if found.empty:
+        return "No rollout goes round in circles."
+    row = records(found)[0]
+    return (
+        f"{whole(row['num_total'])} of {plural(total, 'rollout')} go through a cycle of one to four calls at least "
+        f"twice; the longest takes {plural(row['longest_loop'], 'call')}."
+    )

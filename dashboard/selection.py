@@ -1,0 +1,65 @@
+"""From what is selected in a plot to the rollouts behind it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import data
+from dashboard.parts import rollout_list
+from dashboard.words import plural
+from queries.filters import Filters
+
+CLICK: Final = "Click a point to list its rollouts."
+MAX_POINTS: Final = 8
+MAX_ROLLOUTS: Final = 200
+_FIELDS: Final = {
+    "run_id": "run_ids",
+    "split": "splits",
+    "status": "statuses",
+    "tool": "tools",
+    "environment": "environments",
+}
+
+
+def narrowed(filters: Filters, point: Mapping[str, Any]) -> Filters:
+    """The filters of a page, restricted to what one point stands for; what the point does not say stays as it was."""
+    several = {
+        "run_id": "run_ids",
+        "split": "splits",
+        "status": "statuses",
+        "tool": "tools",
+        "environment": "environments",
+    }
+    values: dict[str, Any] = {
+        field: (str(point[name]),) for name, field in several.items() if point.get(name) is not None
+    }
+    if point.get("step") is not None:
+        values |= {"step_from": int(point["step"]), "step_to": int(point["step"])}
+    if point.get("subset") == "effective":
+        values["subset"] = "effective"
+    return replace(filters, **values)
+
+
+def rollouts_behind(
+    points: Sequence[Mapping[str, Any]], key: str, hint: str = "Click a point to list its rollouts."
+) -> None:
+    """The list of the rollouts behind the selected points; how to get one where nothing is selected."""
+    if not points:
+        st.caption(hint)
+        return
+    filters = data.filters()
+    frames = [data.ask("rollouts", narrowed(filters, each), limit=MAX_ROLLOUTS) for each in points[:MAX_POINTS]]
+    found = pd.concat(frames, ignore_index=True).drop_duplicates("rollout_id")
+    st.caption(f"{plural(len(found), 'rollout')} behind the selection" + _cut(points, frames))
+    rollout_list(found.drop(columns=["subset", "native_id"]), key)
+
+
+def _cut(points: Sequence[Mapping[str, Any]], frames: Sequence[pd.DataFrame]) -> str:
+    if len(points) > MAX_POINTS:
+        return f"; of the first {MAX_POINTS} of {len(points)} points."
+    if any(len(each) == MAX_ROLLOUTS for each in frames):
+        return f"; at most {MAX_ROLLOUTS} a point are listed."
+    return "."
