@@ -1,6 +1,6 @@
 """The only writer of the store: commits staged rows, publishes snapshots, forgets, compacts.
 
-    <root>/lake/<table>/          Delta tables, partitioned by run_id: the record
+    <root>/lake/<table>/          Delta tables, partitioned by run_id (but for small ones, `WHOLE`): the record
     <root>/observatory.duckdb     published catalog: what is opened
     <root>/staging/  landed/      rows on their way in; raw answers of services
 
@@ -33,7 +33,7 @@ from ingest.schema import TABLES, table
 RETENTION_DAYS = 30
 """How long files of old snapshots are kept for pinned links."""
 WHOLE = frozenset({"runs", "run_summaries", "ingests"})
-"""Small tables that are read for all runs at once: not partitioned, or 2 000 runs would be 2 000 files of a few rows."""
+"""Small tables, read for all runs at once: not partitioned, or 2 000 runs would be 2 000 files of a few rows each."""
 MAX_WHOLE_FILES = 64
 """Files of such a table are joined when there are this many (every ingest adds one)."""
 LOCK_SECONDS = 600.0
