@@ -127,7 +127,7 @@ def survival(
     _steps(drawn, frame, looks, "share_at_least", lambda name: f"{name}: %{{y:.3~p}} have at least %{{x:,.4~g}}")
     lowest = float(frame["share_at_least"].min())
     drawn.update_yaxes(type="log", range=[np.log10(lowest) - 0.15, 0.05], tickformat=".3~p", dtick=1)
-    drawn.update_xaxes(type="log" if log_x else "linear", dtick="D2" if log_x else None)
+    drawn.update_xaxes(type="log" if log_x else "linear", tickvals=_ticks(frame["value"]) if log_x else None)
     for number, (text, value) in enumerate(limits):
         if value > 0 or not log_x:
             # On a logarithmic axis a shape is placed by its value, an annotation by its logarithm.
@@ -144,6 +144,16 @@ def survival(
                 font={"size": 12},
             )
     return drawn
+
+
+def _ticks(values: "pd.Series[float]") -> list[float]:
+    """1, 2 and 5 times powers of ten over the positive values (only the powers from three decades on)."""
+    known = values[values > 0].astype(float)
+    if known.empty:
+        return []
+    low, high = int(np.floor(np.log10(known.min()))), int(np.ceil(np.log10(known.max())))
+    factors = (1, 2, 5) if high - low <= 3 else (1,)
+    return [factor * 10.0**power for power in range(low, high + 1) for factor in factors]
 
 
 def _steps(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, y: str, hover: Callable[[str], str]) -> None:
