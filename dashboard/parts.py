@@ -20,6 +20,8 @@ from dashboard.tables import TRAJECTORY, csv_button, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
+_LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@)")
+"""Where Markdown would see an address; a word joiner there shows nothing and breaks it."""
 _MIRROR = "_selected:"
 _COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
 _VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
@@ -42,8 +44,9 @@ class Figure:
 
 
 def plain(text: str) -> str:
-    """Text as it stands, for calls that would read it as Markdown."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    """Text as it stands, for calls that would read it as Markdown; addresses in it do not become links."""
+    unlinked = _LINKED.sub("\\g<0>\u2060", " ".join(text.split()))
+    return _MARKDOWN.sub(r"\\\1", unlinked)
 
 
 def styles() -> None:

@@ -14,6 +14,7 @@ from queries.filters import Filters
 
 def figures(by_step: pd.DataFrame) -> None:
     """Repeats, near repeats and waste over everything that is shown."""
+    all_runs = ", all runs" if by_step["run_id"].nunique() > 1 else ""
     sums = repeat_words.totals(by_step)
     calls = sums["num_calls"] or None
     rate = {name: None if calls is None else sums[name] / calls for name in ("num_exact_repeats", "num_near_repeats")}
@@ -21,13 +22,13 @@ def figures(by_step: pd.DataFrame) -> None:
     tokens = f"≈ {words.whole(sums['wasted_tokens_estimate'])} tokens"
     parts.figures(
         [
-            parts.Figure("Exact repeats", words.percent(rate["num_exact_repeats"]),
+            parts.Figure(f"Exact repeats{all_runs}", words.percent(rate["num_exact_repeats"]),
                          f"{words.whole(sums['num_exact_repeats'])} of {words.plural(sums['num_calls'], 'call')}"),
-            parts.Figure("Near repeats", words.percent(rate["num_near_repeats"]),
+            parts.Figure(f"Near repeats{all_runs}", words.percent(rate["num_near_repeats"]),
                          words.whole(sums["num_near_repeats"])),
-            parts.Figure("Wasted calls", words.percent(wasted), words.whole(sums["num_wasted_calls"]),
+            parts.Figure(f"Wasted calls{all_runs}", words.percent(wasted), words.whole(sums["num_wasted_calls"]),
                          help="Same output, and nothing between could have changed it."),
-            parts.Figure("Wasted time", "–" if sums["wasted_latency_s"] is None
+            parts.Figure(f"Wasted time{all_runs}", "–" if sums["wasted_latency_s"] is None
                          else f"{words.number(sums['wasted_latency_s'])} s", tokens),
         ]
     )  # fmt: skip
