@@ -22,6 +22,8 @@ from ingest.errors import ObservatoryError, SnapshotError
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
 _LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@)")
 """Where Markdown would see an address; a word joiner there shows nothing and breaks it."""
+_BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
+"""What is folded into one blank. The thin space between thousands is not: numbers must not break."""
 _MIRROR = "_selected:"
 _COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
 _VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
@@ -45,7 +47,7 @@ class Figure:
 
 def plain(text: str) -> str:
     """Text as it stands, for calls that would read it as Markdown; addresses in it do not become links."""
-    unlinked = _LINKED.sub("\\g<0>\u2060", " ".join(text.split()))
+    unlinked = _LINKED.sub("\\g<0>\u2060", _BLANKS.sub(" ", text.strip()))
     return _MARKDOWN.sub(r"\\\1", unlinked)
 
 

@@ -6,7 +6,7 @@ WITH trajectories AS (
     SELECT
         run_id,
         list_transform(
-            list_sort(list({'call_index': call_index, 'tool': tool})), lambda each: each.tool
+            list_sort(list({'call_index': call_index, 'tool': tool})), LAMBDA each: each.tool
         ) AS tools
     FROM filtered_calls(
         $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
