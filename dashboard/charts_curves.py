@@ -92,6 +92,8 @@ def reward_figure(
         for run_id, rows in by_run(part).items():
             for subset, line in rows.groupby("subset", sort=False):
                 _line(drawn, line, looks, run_id, series, number, str(subset), legend=number == 0)
+    if len(facets) > 1:
+        drawn.update_yaxes(matches="y")
     if reported is not None and facets == [None]:
         _reported(drawn, reported, looks)
     if facets == [None]:

@@ -145,8 +145,9 @@ def reported(agreement: pd.DataFrame, names: Mapping[str, str]) -> str:
     sentences: list[str] = []
     for (run_id, name), rows in by(agreement, "run_id", "name"):
         known = texts(rows["agrees_with"].dropna().mode())
-        if known and len(sentences) < MAX_NAMED:
-            times = int((rows["agrees_with"] == known[0]).sum())
+        times = int((rows["agrees_with"] == known[0]).sum()) if known else 0
+        # A few steps agree with something by chance: only most of them say what the number is.
+        if 2 * times > len(rows) and len(sentences) < MAX_NAMED:
             sentences.append(
                 f"{names.get(run_id, run_id)}: the trainer's {name} is {_MEANING[known[0]]} "
                 f"(the same within 0.005 at {whole(times)} of {plural(len(rows), 'step')})."

@@ -101,6 +101,7 @@ def test_the_reported_reward_is_named_for_what_it_is() -> None:
         "zava: the trainer's reward is the mean over the rollouts that were trained on (the same within 0.005 at 2 "
         "of 3 steps)."
     )
+    assert curve_words.reported(agreement("all", None), NAMES) == ""
     assert curve_words.disagreement(agreement("all"), NAMES) == ""
     assert curve_words.disagreement(agreement("all", None), NAMES) == (
         "zava: at 1 of 2 steps the reported reward is no mean of the rollouts read here; at step 1 it says 0.500, they "
