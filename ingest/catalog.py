@@ -174,8 +174,8 @@ def _collapsed_runs() -> str:
     return f"SELECT run_id, {collapsed} FROM runs_stored GROUP BY run_id"  # noqa: S608 - column names of the schema
 
 
-def _one_per(name: str, key: str) -> str:
-    return f"FROM {name}_stored QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY source_id) = 1"
+def _one_per(name: str, key: str, order: str) -> str:
+    return f"FROM {name}_stored QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {order}) = 1"
 
 
 _COLLAPSED = {
@@ -184,11 +184,11 @@ _COLLAPSED = {
         "FROM metrics_stored QUALIFY row_number() OVER "
         "(PARTITION BY run_id, step, split, name, labels ORDER BY value IS NULL, source_id, position DESC) = 1"
     ),
-    "checkpoints": _one_per("checkpoints", "run_id, step"),
-    "samples": _one_per("samples", "run_id, sample_id"),
+    "checkpoints": _one_per("checkpoints", "run_id, step", "source_id"),
+    "samples": _one_per("samples", "run_id, sample_id", "source_id, length(prompt_text)"),
 }
 """Views that collapse what several sources say of one thing. `runs`: the lowest precedence that says something wins,
-column by column. `metrics`: of one source's rows of a step the last, of several sources the first that has a value."""
+column by column. `samples`: of several prompts the shortest, the one given explicitly. `metrics`: of one source's rows of a step the last, of several sources the first that has a value."""
 
 
 def snapshot(root: Path, snapshot_id: int) -> Snapshot:

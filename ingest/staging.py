@@ -11,6 +11,7 @@ from pathlib import Path
 from ingest.arrow_files import TableWriter
 from ingest.facts import add_facts
 from ingest.reading import dump_json, number, text
+from ingest.row_columns import Columns
 from ingest.runs import run_slug
 from ingest.schema import table
 from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Row, Values
@@ -104,7 +105,10 @@ class PartStager:
         if isinstance(record, Rollout):
             self._rollout(record)
         elif isinstance(record, Row):
-            self._row(record.table, {**record.values, "run_id": self.run_id(record.run)})
+            run_id = self.run_id(record.run)
+            if record.table == "samples":  # said once, explicitly: what rollouts say of the sample is not added
+                self._samples.add((run_id, record.values["sample_id"]))
+            self._row(record.table, {**record.values, "run_id": run_id})
         elif isinstance(record, Reject):
             self.reject(record)
         elif isinstance(record, Fragment):
@@ -160,7 +164,7 @@ class PartStager:
         children = (("messages", rollout.messages), ("tool_calls", rollout.tool_calls), ("scores", rollout.scores))
         for name, rows in children:
             if rows:
-                self.stager.writer(name).extend(group, rows)
+                self.stager.writer(name).extend(group, Columns.of(rows))
                 self.tally.rows[run_id, name] += len(rows)
         sample_id = values.get("sample_id")
         if rollout.sample is not None and sample_id is not None and (run_id, sample_id) not in self._samples:

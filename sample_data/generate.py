@@ -261,7 +261,9 @@ def _conversation(
                 answers[key] = _output(tool, arguments, sample, rng)
             output, is_error = answers[key]
             messages.append({"role": "tool", "tool_call_id": call_id, "name": tool, "content": output})
-            calls.append({"id": call_id, "error": is_error, "latency_s": round(tool_seconds[index + offset], 3)})
+            took = tool_seconds[index + offset]
+            times = {"started_at": _iso(start + timedelta(seconds=clock)), "latency_s": round(took, 3)}
+            calls.append({"id": call_id, "error": is_error, **times})
             if is_error:
                 calls[-1]["error_kind"] = "file_not_found"
         clock += max(tool_seconds[index : index + size])
