@@ -188,7 +188,8 @@ _COLLAPSED = {
     "samples": _one_per("samples", "run_id, sample_id", "source_id, length(prompt_text)"),
 }
 """Views that collapse what several sources say of one thing. `runs`: the lowest precedence that says something wins,
-column by column. `samples`: of several prompts the shortest, the one given explicitly. `metrics`: of one source's rows of a step the last, of several sources the first that has a value."""
+column by column. `samples`: of several prompts the shortest, the one given explicitly. `metrics`: of one source's rows
+of a step the last, of several sources the first that has a value."""
 
 
 def snapshot(root: Path, snapshot_id: int) -> Snapshot:
