@@ -61,7 +61,7 @@ def pinned() -> int | None:
 def release() -> None:
     """Return to the latest snapshot.
 
-    The pin is remembered as released and not only removed: the widget bound to the address reads it once more from there.
+    The pin is remembered as released, not only removed: the widget bound to the address reads it from there once more.
     """
     st.session_state[_RELEASED] = pinned()
     st.session_state[SNAPSHOT] = None

@@ -4,23 +4,25 @@ import pandas as pd
 
 from dashboard.words import number, plural, signed, whole
 
-SPLIT_NAMES = {"valid": "validation", "train": "train", "test": "test", "production": "production"}
+SPLIT_NAMES = {"valid": "validation", "test": "test", "train": "train", "production": "production"}
+"""Words for splits, in the order in which a run's reward is looked for."""
 
 
 def verdict(runs: pd.DataFrame) -> str:
-    """How many runs there are, and which of them ended best by which reward."""
-    total = plural(runs["num_rollouts"].sum(), "rollout")
-    start = f"{plural(len(runs), 'run')}, {total}."
+    """How many runs there are, and between which rewards of one split they ended; a ranking would need a comparison."""
+    start = f"{plural(len(runs), 'run')}, {plural(runs['num_rollouts'].sum(), 'rollout')}."
     scored = runs[runs["reward_last"].notna()]
     if scored.empty:
         return f"{start} Nothing in them is scored."
-    split = next(each for each in ("valid", "test", "train", "production", None) if _of(scored, each).size)
-    same = _of(scored, split)
-    best = same.iloc[int(same["reward_last"].astype(float).argmax())]
-    lead = "Its" if len(runs) == 1 else f"Highest {reward_name(split)} of {plural(len(same), 'run')} with one:"
-    if len(runs) == 1:
-        return f"{start} {lead} {reward_name(split)} is {_figure(best)}."
-    return f"{start} {lead} {best['name']} with {_figure(best)}."
+    split = next(each for each in (*SPLIT_NAMES, None) if len(_of(scored, each)))
+    same = _of(scored, split).sort_values("reward_last", kind="stable")
+    name = reward_name(split)
+    if len(same) == 1:
+        return f"{start} {name.capitalize()} of {same.iloc[0]['name']}: {_figure(same.iloc[0])}."
+    low, high = same.iloc[0], same.iloc[-1]
+    return (
+        f"{start} Latest {name} from {number(low['reward_last'])} ({low['name']}) to {_figure(high)} ({high['name']})."
+    )
 
 
 def _of(runs: pd.DataFrame, split: str | None) -> pd.DataFrame:

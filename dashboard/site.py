@@ -40,7 +40,7 @@ PAGES: Final = tuple(
         Page("Traces", "Samples", "samples.py"),
         Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),
         Page("Data", "Ingest health", "ingest_health.py"),
-        Page("Data", "Export", "export.py"),
+        Page("Data", "Export and share", "export.py"),
     )
     if (HERE / page.path).exists()
 )
@@ -66,11 +66,11 @@ def empty_store() -> None:
     own, sample = st.columns(2, gap="large")
     with own:
         st.subheader("Your own job")
-        st.code("observatory ingest PATH", language="bash")
+        st.code("observatory ingest PATH", language=None)
         st.caption(
             "PATH is a file, a folder or a run directory. `observatory sources` lists the formats that are known."
         )
-        st.code("observatory pull openai --job ftjob-…", language="bash")
+        st.code("observatory pull openai --job ftjob-…", language=None)
         st.caption("Fetches a fine-tuning job with its events, checkpoints and evaluations.")
     with sample:
         st.subheader("The sample data")

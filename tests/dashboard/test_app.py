@@ -75,7 +75,7 @@ def test_one_run_says_its_verdict(store: Path) -> None:
     fill(store, "zava")
     app = opened()
     assert not app.exception
-    assert "1 run, 8 rollouts. Its validation reward is 0.900 at step 9 (n = 2 samples), +0.900" in texts(app)
+    assert "1 run, 8 rollouts. Validation reward of zava: 0.900 at step 9 (n = 2 samples), +0.900" in texts(app)
 
 
 def test_filters_of_a_link_hold_and_are_said_in_words(store: Path) -> None:
