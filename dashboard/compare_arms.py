@@ -49,11 +49,10 @@ def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> tu
     return str(against["arm"].iloc[-1]), str(own["arm"].iloc[-1])
 
 
-def resolved(arms: pd.DataFrame, offered: pd.DataFrame, text: str, split: str | None) -> tuple[str | None, str]:
-    """An arm that a link names in another way (by name, or without a step) as offered; else None and why not."""
+def refused(arms: pd.DataFrame, text: str, split: str | None) -> str:
+    """Why an arm as a link names it is none that is there; empty where it is one."""
     try:
-        found = arm(arms, text, split)
+        arm(arms, text, split)
     except QuestionError as error:
-        return None, str(error)
-    name = written(found.run_id, found.step)
-    return (name, "") if name in set(offered["arm"]) else (None, f"{text!r} is not in the split that is compared")
+        return str(error)
+    return ""

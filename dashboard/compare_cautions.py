@@ -111,12 +111,11 @@ def _rollout_failures(reward: Mapping[str, Any], arms: Arms) -> Iterator[str]:
 
 
 def _call_failures(arms: Arms) -> Iterator[str]:
-    if not _apart(arms, "tool_error_rate", 0.02):
-        return
     before, after = (arms[name]["tool_error_rate"] for name in ("baseline", "candidate"))
-    text = f"failed tool calls {'rose' if after > before else 'fell'} from {percent(before)} to {percent(after)}"
-    lost = arms["candidate"]["num_wrappers_failed"]
-    yield f"{text} ({plural(lost, 'parallel wrapper')} failed)." if lost else f"{text}."
+    if _apart(arms, "tool_error_rate", 0.02) and after > before:
+        lost = arms["candidate"]["num_wrappers_failed"]
+        of_these = f" ({plural(lost, 'parallel wrapper')} failed)" if lost else ""
+        yield f"failed tool calls rose from {percent(before)} to {percent(after)}{of_these}."
 
 
 def _unscored(arms: Arms) -> Iterator[str]:

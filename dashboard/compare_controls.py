@@ -1,6 +1,5 @@
 """Widgets of the comparison page: which arms, against which cost, paired and judged how. All bound to the URL."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,34 +52,27 @@ def choose() -> Chosen | None:
     opening = compare_arms.opening(offered, filters.run_ids) or compare_arms.opening(offered)
     if opening is None:
         return None
-    for key in ("baseline", "candidate"):
-        _take_link(key, arms, offered, split)
     left, right, more = st.columns([5, 5, 2], vertical_alignment="bottom")
-    names = offered["arm"].tolist()
     with left:
-        baseline = _picker("Baseline", "baseline", names, opening[0])
+        baseline = _picker("Baseline", "baseline", arms, offered, split, opening[0])
     with right:
-        candidate = _picker("Candidate", "candidate", names, opening[1])
+        candidate = _picker("Candidate", "candidate", arms, offered, split, opening[1])
     sides = {"baseline": baseline, "candidate": candidate, "split": split, "environments": filters.environments}
     with more, st.popover("Options", width="stretch"):
         return _options(sides)
 
 
-def _picker(label: str, key: str, names: Sequence[str], default: str) -> str:
-    chosen = st.selectbox(label, names, index=None, key=key, bind="query-params", placeholder=default)
-    return chosen or default
-
-
-def _take_link(key: str, arms: pd.DataFrame, offered: pd.DataFrame, split: str | None) -> None:
-    """Accept an arm written in another way than the picker's (by run name, or without a step), or say why not."""
-    text = st.query_params.get(key)
-    if text is None or key in st.session_state or text in set(offered["arm"]):
-        return
-    name, why = compare_arms.resolved(arms, offered, text, split)
-    if name is not None:
-        st.query_params[key] = name
-    else:
-        st.warning(plain(f"The link's {key} is not used: {why}"))
+def _picker(label: str, key: str, arms: pd.DataFrame, offered: pd.DataFrame, split: str | None, default: str) -> str:
+    """Draw the choice of one arm. A link may name it in another way (by run name, or without a step), or be wrong."""
+    names = offered["arm"].tolist()
+    asked = st.session_state.get(key) or st.query_params.get(key)
+    if asked and asked not in names:
+        why = compare_arms.refused(arms, asked, split)
+        if why:
+            st.warning(plain(f"The link's {key} is not used: {why}"))
+        else:
+            names.append(asked)
+    return st.selectbox(label, names, index=None, key=key, bind="query-params", placeholder=default) or default
 
 
 def _options(sides: dict[str, Any]) -> Chosen:

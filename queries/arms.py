@@ -65,7 +65,7 @@ def arm(known: pd.DataFrame, text: str, split: str | None = None) -> Arm:
     own = own[own["split"].isna() if chosen is None else own["split"] == chosen]
     steps = _values(own, "step")
     if wanted is None:
-        step = max((each for each in steps if each is not None), default=None)
+        step = max((int(each) for each in steps if each is not None), default=None)
     else:
         step = None if wanted == NONE else int(wanted)
         if step not in steps:
