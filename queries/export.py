@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.columns import Table
+from ingest.columns import Column, Table
 from ingest.errors import QuestionError, StoreError
 from ingest.schema import TABLES, table
-from queries.asking import answer
+from queries.asking import answer, question
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
 
@@ -22,6 +22,15 @@ MANIFEST = "manifest.json"
 EXPORTED = tuple(each.name for each in TABLES if each.name != "parts")
 """Tables an export holds: all but the fragments that rollouts were joined from."""
 ROWS_PER_BATCH = 8_192
+_COLLAPSED = {
+    "runs": ("one row per run", ("run_id",)),
+    "checkpoints": ("one row per run and step", ("run_id", "step")),
+    "metrics": ("one row per number a trainer reported", ("run_id", "step", "split", "name", "labels")),
+    "samples": ("one row per sample of a run", ("run_id", "sample_id")),
+}
+"""Grain and key of what the published views collapse over sources (ingest/catalog.py)."""
+_ONLY_STORED = {("runs", "precedence")}
+"""Columns that say how to collapse, and are gone afterwards."""
 
 
 def export(
@@ -35,8 +44,9 @@ def export(
     """Export tables (None: all) and answers to questions; returns the manifest.
 
     Layout: `<to>/<table>/run_id=<run>/part-0.parquet`, `<to>/questions/<question>.parquet`, `<to>/manifest.json`
-    with snapshot, schema (type, meaning, NULL) and every file with its rows and bytes. Written aside and moved: a reader sees
-    the old export or the new one, never half of one. Only the runs in `filters` are exported.
+    with snapshot, schema (type, meaning, NULL) and every file with its rows and bytes; a table without rows has no
+    file. Written aside and moved: a reader sees the old export or the new one, never half of one. `filters` restrict
+    tables to their runs; questions keep to all of them.
 
     Raises:
         QuestionError: A table or question is unknown.
@@ -46,9 +56,10 @@ def export(
     unknown = sorted(set(chosen) - set(EXPORTED))
     if unknown:
         raise QuestionError(f"there is no table {', '.join(unknown)}; there are {', '.join(EXPORTED)}")
+    for name in questions:
+        question(name)
     to = to.expanduser().resolve()
-    if to.exists() and any(to.iterdir()) and not (to / MANIFEST).exists():
-        raise StoreError(f"{to} holds other files; choose an empty folder, or one that an export was written to before")
+    _refuse_foreign(to)
     aside = to.with_name(f".{to.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -69,11 +80,18 @@ def export(
     return manifest
 
 
+def _refuse_foreign(to: Path) -> None:
+    if to.exists() and not to.is_dir():
+        raise StoreError(f"{to} is a file; choose a folder to export to")
+    if to.is_dir() and any(to.iterdir()) and not (to / MANIFEST).exists():
+        raise StoreError(f"{to} holds other files; choose an empty folder, or one that an export was written to before")
+
+
 def _write_table(store: Reading, contract: Table, folder: Path, filters: Filters) -> None:
     for run_id in _runs(store, contract, filters):
         target = folder / f"run_id={run_id}"
         target.mkdir(parents=True)
-        names = [name for name in contract.names if name != "run_id"]
+        names = [each.name for each in _columns(contract) if each.name != "run_id"]
         schema = pa.schema([contract.arrow.field(name) for name in names])
         with store.connection.cursor() as cursor:
             sql = f"SELECT {', '.join(names)} FROM {contract.name} WHERE run_id = $run_id"  # noqa: S608 - schema names
@@ -81,6 +99,10 @@ def _write_table(store: Reading, contract: Table, folder: Path, filters: Filters
             with pq.ParquetWriter(target / "part-0.parquet", schema, compression="zstd") as writer:
                 for batch in reader:
                     writer.write_batch(batch.cast(schema))
+
+
+def _columns(contract: Table) -> list[Column]:
+    return [each for each in contract.columns if (contract.name, each.name) not in _ONLY_STORED]
 
 
 def _runs(store: Reading, contract: Table, filters: Filters) -> Iterable[str]:
@@ -91,9 +113,11 @@ def _runs(store: Reading, contract: Table, filters: Filters) -> Iterable[str]:
 
 
 def _write_answer(store: Reading, name: str, folder: Path, filters: Filters) -> None:
-    frame = answer(store, name, filters, {})
+    found = pa.Table.from_pandas(answer(store, name, filters, {}), preserve_index=False)
+    # A column without a single value has no type of its own: as text it can be read together with other exports.
+    typed = [pa.field(each.name, pa.string()) if pa.types.is_null(each.type) else each for each in found.schema]
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"{name}.parquet", compression="zstd")
+    pq.write_table(found.cast(pa.schema(typed)), folder / f"{name}.parquet", compression="zstd")
 
 
 def _manifest(
@@ -118,18 +142,25 @@ def _manifest(
 def _described(contract: Table) -> dict[str, Any]:
     columns = [
         {"name": each.name, "type": str(each.arrow), "meaning": each.meaning, "null": each.null}
-        for each in contract.columns
+        for each in _columns(contract)
     ]
-    return {"grain": contract.grain, "key": list(contract.key), "columns": columns}
+    grain, key = _COLLAPSED.get(contract.name, (contract.grain, contract.key))
+    return {"grain": grain, "key": list(key), "columns": columns}
 
 
 def _swap(aside: Path, to: Path) -> None:
-    """Put the new export in the place of the old one."""
+    """Put the new export in the place of the old one; the old one stays where the new one cannot be moved."""
     to.parent.mkdir(parents=True, exist_ok=True)
     old = to.with_name(f".{to.name}.{os.getpid()}.old")
-    if to.exists():
-        to.rename(old)
-    aside.rename(to)
+    if not to.exists():
+        aside.rename(to)
+        return
+    to.rename(old)
+    try:
+        aside.rename(to)
+    except OSError:
+        old.rename(to)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -39,3 +39,11 @@ def reject_reasons(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFram
     Columns: run_id, reason, num_rejects, num_files, example_file, example_position.
     """
     return store.ask("reject_reasons", filters.parameters())
+
+
+def table_sizes(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
+    """One row per table that holds something, in the order of the contract: how much does each hold?
+
+    Columns: table_name, num_rows, num_runs (of the runs asked for).
+    """
+    return store.ask("table_sizes", {"run_ids": filters.parameters()["run_ids"]})

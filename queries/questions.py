@@ -11,7 +11,7 @@ from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
-from queries.ingests import ingest_health, reject_reasons, rejects, run_overview
+from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
@@ -72,6 +72,7 @@ QUESTIONS: dict[str, Question] = {
     "step_deltas": step_deltas,
     "stop_reasons_by_step": stop_reasons_by_step,
     "survival": survival,
+    "table_sizes": table_sizes,
     "tail_percentiles": tail_percentiles,
     "tail_rollouts": tail_rollouts,
     "tail_share": tail_share,

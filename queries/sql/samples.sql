@@ -4,14 +4,7 @@
 -- reward_sd: of attempts at the same run, split and step, pooled. tool_calls_mean: over rollouts. num_all: before paging.
 -- Cells (curve and step) may be as many as rollouts: they are grouped by a 64-bit hash of the curve's names.
 WITH r AS (
-    SELECT
-        environment,
-        sample_id,
-        run_id,
-        split,
-        step,
-        reward,
-        num_tool_calls
+    SELECT environment, sample_id, run_id, split, step, reward, num_tool_calls
     FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
     WHERE sample_id IS NOT NULL
 ),
@@ -33,25 +26,18 @@ ends AS (
         curve,
         CASE WHEN count(step) > 1 THEN arg_min(cell_mean, step) END AS first_mean,
         CASE WHEN count(step) > 1 THEN arg_max(cell_mean, step) END AS last_mean,
-        sum(squares) AS squares,
-        sum(freedom) AS freedom
+        sum(squares) AS squares, sum(freedom) AS freedom
     FROM cells
     GROUP BY curve
 ),
 
 curves AS (
     SELECT
-        environment,
-        sample_id,
-        run_id,
+        environment, sample_id, run_id,
         hash(environment, sample_id, run_id, split) AS curve,
-        min(step) AS first_step,
-        max(step) AS last_step,
-        count(*) AS num_rollouts,
-        count(reward) AS num_scored,
-        sum(reward) AS rewards,
-        sum(num_tool_calls) AS calls,
-        count(num_tool_calls) AS num_counted
+        min(step) AS first_step, max(step) AS last_step,
+        count(*) AS num_rollouts, count(reward) AS num_scored, sum(reward) AS rewards,
+        sum(num_tool_calls) AS calls, count(num_tool_calls) AS num_counted
     FROM r
     GROUP BY environment, sample_id, run_id, split
 )
