@@ -114,16 +114,14 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def trajectory_query(row: Mapping[Any, Any]) -> dict[str, str]:
-    """Parameters of a rollout's page. `of` is its run: with it nothing has to be looked for."""
-    of = row.get("run_id")
-    named = {"rollout": str(row["rollout_id"])}
-    return named if of is None or pd.isna(of) else {**named, "of": str(of)}
+def trajectory_query(rollout_id: str, run_id: str | None = None) -> dict[str, str]:
+    """Parameters of a rollout's page; with its run (`of`) nothing has to be looked for."""
+    return {"rollout": rollout_id} if run_id is None else {"rollout": rollout_id, "of": run_id}
 
 
-def trajectory_address(row: Mapping[Any, Any]) -> str:
+def trajectory_address(rollout_id: str, run_id: str | None = None) -> str:
     """Address of a rollout's page, relative to any page: works under a base path too."""
-    return f"trajectory?{urlencode(trajectory_query(row))}"
+    return f"trajectory?{urlencode(trajectory_query(rollout_id, run_id))}"
 
 
 def rollout_list(frame: pd.DataFrame, key: str) -> None:
@@ -135,7 +133,8 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
     if frame.empty:
         st.caption("No rollouts.")
         return
-    shown = frame.assign(open=[trajectory_address(each) for each in frame.to_dict("records")])
+    runs = frame["run_id"] if "run_id" in frame else [None] * len(frame)
+    shown = frame.assign(open=[trajectory_address(*each) for each in zip(frame["rollout_id"], runs, strict=True)])
     if "run_id" in frame:
         shown["run"] = frame["run_id"].map(data.run_names()).fillna(frame["run_id"])
     event = st.dataframe(
@@ -158,7 +157,7 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
         TRAJECTORY,
         label=f"Open rollout {row['rollout_id']}",
         icon=":material/arrow_forward:",
-        query_params=trajectory_query(row.to_dict()),
+        query_params=trajectory_query(row["rollout_id"], row.get("run_id")),
     )
 
 

@@ -51,6 +51,32 @@ def percent(value: float | None) -> str:
     return f"{share:.{decimals}f} %".replace("-", "−")
 
 
+def size(num_bytes: float | None) -> str:
+    """A number of bytes: 512 B, 4.5 kB, 5.0 MB; "–" where there is none."""
+    if _is_missing(num_bytes):
+        return NOTHING
+    left = float(num_bytes)  # type: ignore[arg-type]
+    for unit in ("B", "kB", "MB"):
+        if left < 999.5:
+            return f"{left:.0f} B" if unit == "B" else f"{left:.{0 if left >= 99.5 else 1}f} {unit}"
+        left /= 1_000
+    return f"{left:.1f} GB"
+
+
+def seconds(value: float | None) -> str:
+    """A duration: 3.1 ms, 0.62 s, 43 s, 5 min 20 s, 2 h 5 min; "–" where there is none."""
+    if _is_missing(value):
+        return NOTHING
+    exact = float(value)  # type: ignore[arg-type]
+    if 0 < exact < 0.0995:
+        return f"{number(1_000 * exact, 2)} ms"
+    if exact < 99.5:
+        return f"{number(exact, 2)} s"
+    minutes, rest = divmod(round(exact), 60)
+    hours, rest_minutes = divmod(minutes, 60)
+    return f"{hours} h {rest_minutes} min" if hours else f"{minutes} min {rest} s"
+
+
 def plural(count: float, word: str, words: str | None = None) -> str:
     """A count and its noun: "1 run", "2 runs"."""
     return f"{whole(count)} {word if round(float(count)) == 1 else words or word + 's'}"
