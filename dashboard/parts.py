@@ -144,7 +144,11 @@ def _mirror(key: str) -> None:
 
 
 def _identity(point: dict[str, Any]) -> str:
-    return json.dumps(point, sort_keys=True, default=str)
+    # A browser knows one kind of number: 3.0 comes back as 3.
+    plain_numbers = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in point.items()
+    }
+    return json.dumps(plain_numbers, sort_keys=True, default=str)
 
 
 def _customdata(trace: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,102 @@
+"""Figures of the training and behaviour pages, and what a selected point stands for."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dashboard import charts_curves, charts_distributions, charts_repeats, parts
+from dashboard.charts_curves import Looks
+from dashboard.selection import narrowed
+from queries.filters import Filters
+from queries.smoothing import ema
+
+LOOKS = Looks({"r": "zava", "b": "base"})
+
+
+def curve(num_steps: int, **values: Any) -> pd.DataFrame:
+    rewards = np.linspace(0.2, 0.8, num_steps)
+    bounds = {"reward_ci_low": rewards - 0.1, "reward_ci_high": rewards + 0.1, "num_samples_scored": 10}
+    keys = {"run_id": "r", "split": "valid", "step": range(num_steps), "environment": None, "subset": "all"}
+    return pd.DataFrame(keys | {"reward_mean": rewards} | bounds | values)
+
+
+def lines(figure: Any) -> list[Any]:
+    return [trace for trace in figure.data if trace.mode == "lines" and trace.line.width == 3]
+
+
+def test_only_twenty_points_are_smoothed_and_from_the_raw_series() -> None:
+    assert lines(charts_curves.reward_figure(curve(19), LOOKS)) == []
+    smoothed = lines(charts_curves.reward_figure(curve(20), LOOKS))
+    assert len(smoothed) == 1
+    assert np.allclose(smoothed[0].y, ema(curve(20)["reward_mean"].to_numpy(), charts_curves.WEIGHT))
+
+
+def test_a_run_without_steps_is_drawn_across() -> None:
+    level = curve(1, run_id="b", step=None).astype({"step": "Int64"})
+    figure = charts_curves.reward_figure(pd.concat([curve(3), level]), LOOKS)
+    assert [shape.y0 for shape in figure.layout.shapes] == [0.2]
+    assert [each.text for each in figure.layout.annotations] == ["base 0.200"]
+
+
+def test_only_the_best_step_is_named() -> None:
+    best = pd.DataFrame({"run_id": "r", "step": [2, 1, 0], "is_best": [True, False, False], "reward_mean": 0.5})
+    figure = charts_curves.reward_figure(curve(3), LOOKS, best=best)
+    assert [each.text for each in figure.layout.annotations] == ["best: step 2"]
+
+
+def test_environments_get_panels_on_one_scale() -> None:
+    both = pd.concat([curve(3, environment="x"), curve(3, environment="y")])
+    figure = charts_curves.reward_figure(both, LOOKS)
+    assert [each.text for each in figure.layout.annotations] == ["x", "y"]
+    assert figure.layout.yaxis2.matches == "y"
+
+
+def test_groups_that_are_drawn_are_spread_from_first_to_last() -> None:
+    assert charts_distributions.spread(list("abc"), 3) == ["a", "b", "c"]
+    assert charts_distributions.spread(list("abcdefg"), 3) == ["a", "d", "g"]
+
+
+def test_usage_is_summed_over_steps() -> None:
+    usage = pd.DataFrame(
+        {"run_id": "r", "step": [0, 1, 1], "tool": ["a", "a", "b"], "num_calls": [3, 1, 4], "num_errors": [1, 1, 0],
+         "num_repeats": 0}
+    )  # fmt: skip
+    totals = charts_distributions.over_steps(usage)
+    assert totals[["tool", "num_calls", "error_rate", "share"]].values.tolist() == [
+        ["a", 4, 0.5, 0.5],
+        ["b", 4, 0, 0.5],
+    ]
+
+
+def test_transitions_begin_at_the_start_and_end_at_the_end() -> None:
+    frame = pd.DataFrame(
+        {
+            "from_tool": [None, "a", "a"],
+            "to_tool": ["a", "a", None],
+            "num_transitions": [1, 3, 1],
+            "share": [1, 0.75, 0.25],
+        }
+    )
+    grid = charts_repeats.transition_figure(frame).data[0]
+    assert (list(grid.x), list(grid.y)) == (["a", "end"], ["start", "a"])
+    assert np.array_equal(grid.z, [[1.0, np.nan], [0.75, 0.25]], equal_nan=True)
+
+
+def test_repeats_of_the_same_output_that_were_not_wasted_stand_apart() -> None:
+    frame = charts_repeats.told_apart(pd.DataFrame({"num_same_output": [5], "num_wasted_calls": [3]}))
+    assert frame["num_same_not_wasted"].tolist() == [2]
+
+
+def test_a_point_narrows_the_filters_of_the_page() -> None:
+    point = {"run_id": "r", "split": "train", "step": 4, "subset": "effective", "environment": None}
+    found = narrowed(Filters(statuses=("completed",)), point)
+    assert found == Filters(
+        run_ids=("r",), splits=("train",), step_from=4, step_to=4, statuses=("completed",), subset="effective"
+    )
+    assert narrowed(Filters(subset="effective"), {"step": None}) == Filters(subset="effective")
+
+
+def test_a_selected_point_is_found_again_though_browsers_know_one_kind_of_number() -> None:
+    assert parts._identity({"value": 3.0, "open": True}) == parts._identity({"open": True, "value": 3})
+    assert parts._identity({"value": 3.5}) != parts._identity({"value": 3})
