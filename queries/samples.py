@@ -21,8 +21,8 @@ def samples(
     """One row per sample (environment and id), ordered as `sort` (one of `SAMPLE_SORTS`): how does each of them go?
 
     Columns: environment, sample_id, num_runs, first_step, last_step, num_rollouts, num_scored, reward_mean (over
-    attempts), reward_sd (within run, split and step), tool_calls_mean, reward_first, reward_last, reward_change (first and last
-    scored step, mean over runs and splits with two), num_all (samples before paging), prompt (first line),
+    attempts), reward_sd (within run, split and step), tool_calls_mean, reward_first, reward_last, reward_change (first
+    and last scored step, mean over runs and splits with two), num_all (samples before paging), prompt (first line),
     num_prompt_bytes, tags (JSON list).
 
     Raises:

@@ -61,10 +61,10 @@ def trajectory_tool_calls(
     """One row per tool call, in order: which tools were called, and with what result?
 
     With `first` and `last` only calls of these messages, and those that no message asked for. Columns: call_index,
-    turn, message_index, result_index, wrapper_id, requestor, agent, tool, tool_raw, arguments (first `max_chars` characters),
-    num_argument_bytes, is_parsed, repeat_of, near_repeat_of, repeat_output, is_wasted, output_text (first `max_chars`
-    characters), output_bytes (of the whole), status, is_executed, is_error, is_error_inferred, error_kind, started_at,
-    ended_at, latency_s (seconds), latency_source, exit_code, branch.
+    turn, message_index, result_index, wrapper_id, requestor, agent, tool, tool_raw, arguments (first `max_chars`
+    characters), num_argument_bytes, is_parsed, repeat_of, near_repeat_of, repeat_output, is_wasted, output_text (first
+    `max_chars` characters), output_bytes (of the whole), status, is_executed, is_error, is_error_inferred, error_kind,
+    started_at, ended_at, latency_s (seconds), latency_source, exit_code, branch.
     """
     own = {"max_chars": max_chars, "first": first, "last": last}
     return store.ask("trajectory_tool_calls", {**_named(store, rollout_id, run_id), **own})
