@@ -1,0 +1,100 @@
+"""What readers really do, in a real browser on the sample data: read, filter, share, select, open, download."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.sample import sample_data
+from ingest.runner import Request, ingest
+from ingest.store import Store
+from queries.compare import compare
+from queries.connection import open_store
+from queries.curves import reward_curve
+from queries.filters import Filters
+from tests.e2e.conftest import WAIT_MS, serve, settled
+
+pytestmark = pytest.mark.browser
+
+ARMS = "baseline=finqa-baseline&candidate=finqa-tuned"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("sample")
+    ingest(Store(root), Request([sample_data()]))
+    return root
+
+
+@pytest.fixture(scope="module")
+def sample(store: Path) -> Iterator[str]:
+    """Address of a dashboard over the sample data."""
+    yield from serve(store)
+
+
+def test_the_curve_is_read_filtered_and_shared(sample: str, page: Page, browser: Browser, store: Path) -> None:
+    frame = reward_curve(open_store(store), Filters(run_ids=("finqa-rft",), splits=("valid",)))
+    first, last = (f"{frame['reward_mean'].iloc[at]:.3f}" for at in (0, -1))
+    page.goto(f"{sample}/reward_curves")
+    settled(page)
+    page.get_by_test_id("stSidebar").get_by_text("Filters", exact=True).click()
+    page.get_by_test_id("stMultiSelect").first.locator("input").click()
+    page.get_by_role("option", name="finqa-rft").click()
+    page.keyboard.press("Escape")
+    page.wait_for_url(re.compile(r"run=finqa-rft"))
+    settled(page)
+    said = re.compile(f"finqa-rft: validation reward went from {re.escape(first)} at step 0 to {re.escape(last)}")
+    expect(page.get_by_text(said)).to_be_visible()
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    fresh = context.new_page()
+    fresh.goto(page.url)
+    expect(fresh.get_by_text(said)).to_be_visible(timeout=WAIT_MS)
+    expect(fresh).to_have_title("Reward curves · finqa-rft · Rollout Observatory")
+    context.close()
+
+
+def test_a_point_of_the_scatter_leads_to_a_trajectory(sample: str, page: Page) -> None:
+    page.goto(f"{sample}/compare?{ARMS}")
+    settled(page)
+    expect(page.get_by_text(re.compile(r"finqa-tuned against finqa-baseline: reward \+0\.13"))).to_be_visible()
+    point = page.locator(".stPlotlyChart .scatterlayer .point").first
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.get_by_text(re.compile(r"Rollouts of sample valid-\d+"))).to_be_visible(timeout=WAIT_MS)
+    settled(page)
+    grid = page.get_by_test_id("stDataFrame").first
+    grid.scroll_into_view_if_needed()
+    grid.click(position={"x": 17, "y": 52})  # it is a canvas: this is the box before its first row
+    page.get_by_role("link", name=re.compile(r"Open rollout \w+")).click()
+    expect(page.get_by_role("heading", name="Trajectory")).to_be_visible(timeout=WAIT_MS)
+    settled(page)
+    expect(page.get_by_text(re.compile("sample valid-"))).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Baseline vs fine-tuned")).to_be_visible(timeout=WAIT_MS)
+
+
+def test_a_downloaded_table_holds_the_numbers_of_the_question(sample: str, page: Page, store: Path) -> None:
+    page.goto(f"{sample}/compare?{ARMS}")
+    settled(page)
+    page.get_by_text("Paired difference of every measure", exact=True).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Parquet").first.click()
+    got = pd.read_parquet(io.BytesIO(Path(waiting.value.path()).read_bytes()))
+    asked = compare(open_store(store), baseline="finqa-baseline", candidate="finqa-tuned")
+    assert got["measure"].tolist() == asked["measure"].tolist()
+    for name in ("num_paired", "baseline_mean", "candidate_mean", "delta_mean", "ci_low", "ci_high"):
+        column = next(each for each in got.columns if each.split(" (")[0].split(",")[0] == name)
+        pd.testing.assert_series_equal(got[column], asked[name], check_names=False, check_dtype=False)
+
+
+def test_the_sample_store_is_read_with_one_click(tmp_path: Path, page: Page) -> None:
+    for address in serve(tmp_path / "empty"):
+        page.goto(address)
+        page.get_by_role("button", name=re.compile("sample data", re.I)).click()
+        expect(page.get_by_text(re.compile("3 runs"))).to_be_visible(timeout=2 * WAIT_MS)
