@@ -27,7 +27,9 @@ def filter_counts(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame
 
     Columns: num_rollouts, num_all.
     """
-    return store.ask("filter_counts", filters.parameters())
+    finer = (filters.statuses, filters.tools, filters.environments)
+    by_cell = finer == (None, None, None) and filters.subset in (None, "all")
+    return store.ask("filter_counts_of_cells" if by_cell else "filter_counts", filters.parameters())
 
 
 def coverage(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:

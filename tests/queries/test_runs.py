@@ -91,6 +91,8 @@ def test_choices_and_counts_of_filters(store: Reading) -> None:
     ]
     assert filter_counts(store).to_numpy().tolist() == [[8, 8]]
     assert filter_counts(store, Filters(splits=("valid",), step_from=5)).to_numpy().tolist() == [[3, 8]]
+    assert filter_counts(store, Filters(run_ids=("job",), step_to=0, subset="all")).to_numpy().tolist() == [[3, 8]]
+    assert filter_counts(store, Filters(step_from=5, subset="effective")).to_numpy().tolist() == [[1, 8]]
     assert filter_counts(store, Filters(tools=("cat",))).to_numpy().tolist() == [[1, 8]]
     assert filter_counts(store, Filters(statuses=("truncated",))).to_numpy().tolist() == [[0, 8]]
 
