@@ -52,7 +52,7 @@ def verdict(measures: pd.DataFrame, failures: pd.DataFrame) -> str:
     """The finding: reward and tool calls with intervals, over how many paired samples, on how many better or worse."""
     rows = by_measure(measures)
     labels = failures.set_index("arm")["label"]
-    lead = f"{labels['candidate']} against {labels['baseline']}: "
+    lead = f"{_label(labels['candidate'])} against {_label(labels['baseline'])}: "
     shown = [name for name in ("reward", "tool_calls") if rows[name]["num_paired"]]
     shown = shown or [name for name in TITLES if rows[name]["num_paired"]][:1]
     if not shown:
@@ -63,6 +63,12 @@ def verdict(measures: pd.DataFrame, failures: pd.DataFrame) -> str:
     if shown[0] == "reward":
         text += f" Better on {whole(first['num_up'])}, worse on {whole(first['num_down'])}."
     return text
+
+
+def _label(arm: str) -> str:
+    """An arm as it is written, its run's name cut where it is long."""
+    name, at, step = arm.rpartition("@")
+    return f"{cut(name)}{at}{step}" if name else cut(arm)
 
 
 def _difference(name: str, row: Mapping[str, Any]) -> str:

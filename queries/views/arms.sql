@@ -9,7 +9,7 @@ SELECT
     r.*,
     s.prompt_hash,
     s.cluster_key,
-    coalesce(r.status IN ('infra_error', 'grader_error'), false) AS is_failed,
+    coalesce(r.status IN ('infra_error', 'grader_error'), FALSE) AS is_failed,
     nullif(regexp_extract(r.sample_id, '[^/:#]+$'), '') AS sample_suffix,
     min(r.position) OVER (PARTITION BY r.source_id, r.sample_id) AS first_position,
     count(DISTINCT r.environment) OVER () AS num_environments
@@ -36,7 +36,7 @@ placed AS (
         *,
         CASE
             WHEN sample_id IS NOT NULL
-                THEN dense_rank() OVER (PARTITION BY arm, sample_id IS NULL ORDER BY source_id, first_position)::VARCHAR
+                THEN dense_rank() OVER (PARTITION BY arm, sample_id IS NULL ORDER BY source_id, first_position)::varchar
         END AS sample_position
     FROM arms
 ),

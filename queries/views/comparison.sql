@@ -11,7 +11,7 @@ SELECT
     min(cluster_key) AS cluster_key,
     count(*) AS num_attempts,
     avg(reward) AS reward,
-    avg(passed::INTEGER) AS pass_rate,
+    avg(passed::integer) AS pass_rate,
     avg(num_tool_calls) AS tool_calls,
     avg(num_tool_calls_succeeded) AS tool_calls_succeeded,
     avg(num_tool_errors) AS tool_calls_failed,
@@ -49,8 +49,8 @@ SELECT
     coalesce(min(sample_id) FILTER (arm = 'baseline'), min(sample_id)) AS sample_id,
     min(sample_id) FILTER (arm = 'candidate') AS candidate_sample_id,
     min(cluster_key) AS cluster_key,
-    coalesce(sum(num_attempts) FILTER (arm = 'baseline'), 0)::BIGINT AS num_attempts_baseline,
-    coalesce(sum(num_attempts) FILTER (arm = 'candidate'), 0)::BIGINT AS num_attempts_candidate,
+    coalesce(sum(num_attempts) FILTER (arm = 'baseline'), 0)::bigint AS num_attempts_baseline,
+    coalesce(sum(num_attempts) FILTER (arm = 'candidate'), 0)::bigint AS num_attempts_candidate,
     min(mean) FILTER (arm = 'baseline') AS baseline_mean,
     min(mean) FILTER (arm = 'candidate') AS candidate_mean
 FROM long
@@ -62,7 +62,7 @@ SELECT
     r.arm,
     c.rollout_id,
     c.wrapper_id,
-    bool_or(coalesce(c.is_executed, true)) AS is_executed
+    bool_or(coalesce(c.is_executed, TRUE)) AS is_executed
 FROM tool_calls AS c
 INNER JOIN compared_rollouts(p_baseline, p_candidate, p_environments, 'sample_id') AS r
     ON c.run_id = r.run_id AND c.rollout_id = r.rollout_id

@@ -41,6 +41,12 @@ def test_the_verdict_gives_both_differences_with_their_intervals(tmp_path):
     assert compare_cautions.cautions(measures, failures, pairing) == []
 
 
+def test_a_long_run_name_is_cut_and_keeps_its_step(tmp_path):
+    measures, failures, _ = answers(build_store(tmp_path, list(twenty(0.2))))
+    said = compare_words.verdict(measures, failures.assign(label=["n" * 300 + "@0", "n" * 300]))
+    assert said.startswith(f"{'n' * 39}… against {'n' * 39}…@0: reward")
+
+
 def test_an_interval_that_holds_0_is_no_finding(tmp_path):
     rewards = [(0.1, 0.9), (0.9, 0.1), (0.5, 0.62), (0.4, 0.4)]
     rollouts = [of(f"s{n}", step, pair[step]) for n, pair in enumerate(rewards) for step in (0, 1)]
