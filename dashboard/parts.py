@@ -20,8 +20,8 @@ from dashboard.tables import TRAJECTORY, csv_button, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
-_LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@)")
-"""Where Markdown would see an address; a word joiner there shows nothing and breaks it."""
+_LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@[\w-]+\.\w)")
+"""Where Markdown would see an address; a word joiner there shows nothing and breaks it. RUN@STEP stays: it is copied."""
 _BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
 """What is folded into one blank. The thin space between thousands is not: numbers must not break."""
 _MIRROR = "_selected:"

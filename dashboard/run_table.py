@@ -23,6 +23,7 @@ def run_table(found: pd.DataFrame) -> pd.DataFrame:
         key="runs_table",
         on_select="rerun",
         selection_mode="multi-row",
+        placeholder=words.NOTHING,
         height="content" if len(shown) <= 15 else 560,
         alt="Runs with their reward, behaviour and health",
     )

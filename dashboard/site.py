@@ -28,21 +28,17 @@ class Page:
         return f"app_pages/{self.file}"
 
 
-PAGES: Final = tuple(
-    page
-    for page in (
-        Page("", "Runs", "runs.py", default=True),
-        Page("Training", "Reward curves", "reward_curves.py"),
-        Page("Behaviour", "Distributions", "distributions.py"),
-        Page("Behaviour", "Long tail", "long_tail.py"),
-        Page("Behaviour", "Repeated calls", "repeated_calls.py"),
-        Page("Compare", "Baseline vs fine-tuned", "compare.py"),
-        Page("Traces", "Samples", "samples.py"),
-        Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),
-        Page("Data", "Ingest health", "ingest_health.py"),
-        Page("Data", "Export and share", "export.py"),
-    )
-    if (HERE / page.path).exists()
+PAGES: Final = (
+    Page("", "Runs", "runs.py", default=True),
+    Page("Training", "Reward curves", "reward_curves.py"),
+    Page("Behaviour", "Distributions", "distributions.py"),
+    Page("Behaviour", "Long tail", "long_tail.py"),
+    Page("Behaviour", "Repeated calls", "repeated_calls.py"),
+    Page("Compare", "Baseline vs fine-tuned", "compare.py"),
+    Page("Traces", "Samples", "samples.py"),
+    Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),
+    Page("Data", "Ingest health", "ingest_health.py"),
+    Page("Data", "Export and share", "export.py"),
 )
 """Every page, one line each, in the order of the sidebar."""
 

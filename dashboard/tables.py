@@ -14,6 +14,7 @@ import pyarrow.parquet
 import streamlit as st
 
 from dashboard import data
+from dashboard.words import NOTHING
 
 TRAJECTORY: Final = "app_pages/trajectory.py"
 """Page of one rollout, opened with `?rollout=<rollout_id>`."""
@@ -44,7 +45,9 @@ def table(
     """
     with st.expander(label, expanded=expanded, key=f"table_{name}"):
         configured = {each: heading(each) for each in frame.columns} | dict(columns or {})
-        st.dataframe(frame, hide_index=True, column_config=configured, key=f"frame_{name}", alt=label)
+        st.dataframe(
+            frame, hide_index=True, column_config=configured, key=f"frame_{name}", placeholder=NOTHING, alt=label
+        )
         downloads(frame, name)
 
 
@@ -145,6 +148,7 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
         key=f"rollouts_{key}",
         on_select="rerun",
         selection_mode="single-row",
+        placeholder=NOTHING,
         height="content" if len(shown) <= 12 else 440,
         alt="List of rollouts",
     )

@@ -30,6 +30,10 @@ def test_addresses_do_not_become_links(text: str) -> None:
     assert shown(text) == text
 
 
+def test_an_arm_can_be_copied_from_the_screen() -> None:
+    assert "\u2060" not in parts.plain("zava@18 against zava@0: reward up.")
+
+
 @given(st.text(max_size=60))
 def test_escaping_loses_nothing_but_space(text: str) -> None:
     assert "".join(shown(text).split()) == "".join(text.replace("\u2060", "").split())
