@@ -41,7 +41,7 @@ SELECT
         WHEN 'tool_output_bytes' THEN r.tool_output_bytes
         WHEN 'latency_s' THEN r.latency_s
         WHEN 'reward' THEN r.reward
-    END::DOUBLE AS value
+    END::double AS value
 FROM filtered_rollouts(
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
 ) AS r;

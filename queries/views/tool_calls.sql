@@ -9,8 +9,8 @@ SELECT
     r.step,
     r.split,
     r.num_exact_repeats IS NOT NULL AS repeats_known,
-    coalesce(c.is_error_flagged, false) OR coalesce(c.is_error_inferred, false)
-    OR c.status = 'error' OR NOT coalesce(c.is_executed, true) AS is_failed
+    coalesce(c.is_error_flagged, FALSE) OR coalesce(c.is_error_inferred, FALSE)
+    OR c.status = 'error' OR NOT coalesce(c.is_executed, TRUE) AS is_failed
 FROM tool_calls AS c
 INNER JOIN filtered_rollouts(
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
