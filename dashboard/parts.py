@@ -21,7 +21,7 @@ from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
 _LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@[\w-]+\.\w)")
-"""Where Markdown would see an address; a word joiner there shows nothing and breaks it. RUN@STEP stays: it is copied."""
+"""Where Markdown would see an address; a word joiner there shows nothing and breaks it. RUN@STEP stays whole."""
 _BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
 """What is folded into one blank. The thin space between thousands is not: numbers must not break."""
 _MIRROR = "_selected:"
