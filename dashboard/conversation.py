@@ -169,7 +169,7 @@ def folded(text: Any, num_bytes: float | None) -> Markup | None:
     if cut == len(shown):
         return element("pre", shown, tabindex="0")
     rest = shown[cut:].removeprefix("\n")
-    ended = total > len(shown.encode("utf-8", "replace"))
+    ended = len(str(text)) > MAX_CHARS
     more = f"First {whole(len(shown))} characters" if ended else _more(rest)
     label = f"{more} · {size(total)} in all"
     note = element("div", "The whole text can be downloaded below.", class_="cut") if ended else None

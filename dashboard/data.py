@@ -98,6 +98,11 @@ def ask(question: str | Callable[..., pd.DataFrame], *args: Any, **parameters: A
     return _answer(store, str(store.root), store.snapshot_id, name, args, tuple(sorted(parameters.items())))
 
 
+def ask_anew(question: str, **parameters: Any) -> pd.DataFrame:
+    """Like `ask`, not cached: for answers of megabytes of text, which a cache of many would not bear."""
+    return named(question)(reading(), **parameters)
+
+
 @st.cache_data(max_entries=512, show_spinner=False)
 def _answer(
     _store: Reading, root: str, snapshot_id: int, name: str, args: tuple[Any, ...], parameters: tuple[Any, ...]

@@ -11,6 +11,7 @@ from dashboard import data, parts, sidebar, tables
 from dashboard.site import PAGES
 from queries.asking import parameters, takes_filters
 from queries.asking import question as named
+from queries.connection import Reading
 from queries.filters import Filters
 from queries.questions import QUESTIONS
 
@@ -93,7 +94,7 @@ def download() -> None:
             ):
                 st.download_button(
                     label,
-                    partial(_answer, name, ending),
+                    partial(_answer, data.reading(), data.filters(), name, ending),
                     f"{name}.{ending}",
                     kind,
                     key=f"answer_{ending}",
@@ -101,11 +102,13 @@ def download() -> None:
                     icon=":material/download:",
                 )
     st.caption("The same from a shell:")
-    st.code(query_command(name, data.filters(), data.store_root()), language="bash", wrap_lines=True)
+    st.code(query_command(name, data.filters(), data.store_root()), language=None, wrap_lines=True)
 
 
-def _answer(name: str, ending: str) -> bytes:
-    frame = data.ask(name, data.filters()) if takes_filters(named(name)) else data.ask(name)
+def _answer(store: Reading, filters: Filters, name: str, ending: str) -> bytes:
+    """Runs when clicked, outside the page: it holds the store it reads, not the session."""
+    asked = named(name)
+    frame = asked(store, filters) if takes_filters(asked) else asked(store)
     return tables.csv_bytes(frame) if ending == "csv" else tables.parquet_bytes(frame)
 
 
@@ -116,7 +119,7 @@ def pipeline() -> None:
     chosen = st.multiselect(
         "With answers to", askable(), key="export_questions", bind="query-params", placeholder="none"
     )
-    st.code(export_command(filters, data.store_root(), chosen), language="bash", wrap_lines=True)
+    st.code(export_command(filters, data.store_root(), chosen), language=None, wrap_lines=True)
     st.caption("DIR is a folder: it is written aside and moved into place, so a reader never sees half an export.")
     if filters != Filters(run_ids=filters.run_ids):
         parts.warning("Tables are exported whole runs at a time: of the filters only the one on runs applies to them.")
@@ -125,6 +128,7 @@ def pipeline() -> None:
         sizes,
         hide_index=True,
         width="content",
+        height="content",
         column_config={
             "table_name": "table",
             "num_rows": st.column_config.NumberColumn("rows", format="localized"),

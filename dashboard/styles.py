@@ -48,7 +48,10 @@ _CSS: Final = """
 .outline .number { width: 1.8rem; text-align: right; }
 .outline .mark { width: 0.8rem; color: $repeat; flex: none; }
 .outline a span:last-child { overflow: hidden; text-overflow: ellipsis; }
-.st-key-trajectory_side { position: sticky; top: 4.2rem; max-height: calc(100vh - 5rem); overflow-y: auto; }
+@media (min-width: 641px) {
+  [data-testid="stColumn"]:has(.st-key-trajectory_side) { position: sticky; top: 4.2rem; align-self: flex-start;
+    max-height: calc(100vh - 5rem); overflow-y: auto; }
+}
 .st-key-trajectory_side dl, .talk dl { display: grid; grid-template-columns: fit-content(45%) 1fr; gap: 0.1rem 0.8rem;
   font-size: 0.8rem; margin: 0; padding: 0; }
 .st-key-trajectory_side dt, .talk dt { color: $muted; overflow-wrap: anywhere; }

@@ -1,24 +1,34 @@
 """Draws a trajectory: neighbours, timeline, conversation, side. Asks through `data`; its place is kept in the URL."""
 
-import json
 from collections.abc import Sequence
-from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, outline, parts, trajectory_words
+from dashboard import data, outline, parts, trajectory_downloads, trajectory_words
 from dashboard.conversation import MAX_CHARS, conversation
 from dashboard.timeline import absence, bars, timeline
-from dashboard.words import size
+from dashboard.trajectory_downloads import rollout_named
 
 _SCROLLED = "_scrolled_to"
-_TO_MESSAGE = "document.getElementById('message-$place')?.scrollIntoView({block: 'start'})"
-_TO_OUTLINE = (
-    "setTimeout(() => {const list = document.querySelector('.outline ol'), "
-    "line = document.querySelector('.outline a[href=\"#message-$place\"]');"
-    "if (list && line) list.scrollTop = line.offsetTop - list.offsetTop - 40;}, 300)"
-)
+_TO_PLACE = """
+(() => {
+  const until = Date.now() + 4000;
+  const find = () => document.querySelector('.outline a[href="#message-$place"]');
+  const follow = (line, list) => { if (list) list.scrollTop = line.offsetTop - list.offsetTop - 40; };
+  const go = () => {
+    const line = find(), list = line?.closest('ol');
+    const message = document.getElementById('message-$place');
+    if (!(message && line) && Date.now() < until) return setTimeout(go, 100);
+    follow(line, list);
+    if ($jump) message?.scrollIntoView({block: 'start'});
+  };
+  go();
+  setTimeout(go, 700);
+  setTimeout(() => follow(find(), find()?.closest('ol')), 1600);
+})();
+"""
+"""Waits for the message to be drawn; once more when what stands above it has its height. Holds numbers, no texts."""
 _BEGINNING = 200
 """Characters of a text that the outline and the timeline need."""
 
@@ -42,7 +52,7 @@ def message() -> int | None:
 
 def steer(facts: pd.Series, places: Sequence[int]) -> None:
     """Buttons to the rollouts beside this one and to its errors, each with a key."""
-    beside = data.ask("trajectory_neighbours", data.filters(), **_named(facts))
+    beside = data.ask("trajectory_neighbours", data.filters(), **rollout_named(facts))
     reached = {row["relation"]: row["rollout_id"] for row in beside.to_dict("records")}
     current = message()
     earlier = trajectory_words.next_place(list(places), current, back=True)
@@ -97,27 +107,30 @@ def talk(facts: pd.Series, pages: Sequence[tuple[int, int]], calls: pd.DataFrame
     first, last = pages[number] if pages else (0, None)
     if len(pages) > 1:
         _pager(pages, number)
-    named = {**_named(facts), "max_chars": MAX_CHARS + 1, "first": first, "last": last}
-    shown = data.ask("trajectory_messages", **named)
-    asked = data.ask("trajectory_tool_calls", **named)
+    named = {**rollout_named(facts), "max_chars": MAX_CHARS + 1, "first": first, "last": last}
+    shown = data.ask_anew("trajectory_messages", **named)
+    asked = data.ask_anew("trajectory_tool_calls", **named)
     if pages and number != len(pages) - 1:
         asked = asked[asked["message_index"].notna()]
     if shown.empty and asked.empty:
         parts.empty(trajectory_words.nothing_said(facts))
         return
     st.html(conversation(shown, asked, current=message()))
-    _long_texts(facts, shown, asked)
+    trajectory_downloads.long_texts(facts, shown, asked)
     _scroll(str(facts["rollout_id"]), first)
 
 
 def _scroll(rollout_id: str, first: int) -> None:
     """Bring the message of the address into view, once; the outline follows the page. Only numbers reach the script."""
     place = message()
-    if place is not None and st.session_state.get(_SCROLLED) != (rollout_id, place):
+    jump = place is not None and st.session_state.get(_SCROLLED) != (rollout_id, place)
+    if jump:
         st.session_state[_SCROLLED] = (rollout_id, place)
-        st.html(f"<script>{_TO_MESSAGE.replace('$place', f'{place:d}')}</script>", unsafe_allow_javascript=True)
-    target = first if place is None else place
-    st.html(f"<script>{_TO_OUTLINE.replace('$place', f'{target:d}')}</script>", unsafe_allow_javascript=True)
+    numbers = {"$place": f"{first if place is None else place:d}", "$jump": f"{jump:d}"}
+    script = _TO_PLACE
+    for name, number in numbers.items():
+        script = script.replace(name, number)
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
 def _pager(pages: Sequence[tuple[int, int]], number: int) -> None:
@@ -130,47 +143,10 @@ def _turn(pages: Sequence[tuple[int, int]], key: str) -> None:
     _go({"message": str(pages[st.session_state[key] - 1][0])})
 
 
-def _long_texts(facts: pd.Series, shown: pd.DataFrame, asked: pd.DataFrame) -> None:
-    """Downloads of what is too long to be shown whole."""
-    if st.get_option("client.disableDataExport"):
-        return
-    long = [
-        *((f"message #{row['message_index']}", "messages", row["message_index"], row["num_text_bytes"])
-          for row in shown.to_dict("records") if _is_cut(row["text"])),
-        *((f"output of call #{row['call_index']}", "calls", row["call_index"], row["output_bytes"])
-          for row in asked.to_dict("records") if _is_cut(row["output_text"])),
-    ]  # fmt: skip
-    if long:
-        with st.expander(f"Texts cut here, in full ({len(long)})"):
-            for label, kind, index, num_bytes in long[:50]:
-                st.download_button(
-                    f"{label}, {size(num_bytes)}",
-                    partial(_full_text, facts, kind, int(index)),
-                    f"{facts['rollout_id']}-{label.replace(' ', '-').replace('#', '')}.txt",
-                    key=f"full_{kind}_{index}",
-                    on_click="ignore",
-                    type="tertiary",
-                    icon=":material/download:",
-                )
-
-
-def _is_cut(text: object) -> bool:
-    return isinstance(text, str) and len(text) > MAX_CHARS
-
-
-def _full_text(facts: pd.Series, kind: str, index: int) -> bytes:
-    if kind == "messages":
-        found = data.ask("trajectory_messages", **_named(facts), first=index, last=index)["text"]
-    else:
-        calls = data.ask("trajectory_tool_calls", **_named(facts))
-        found = calls.loc[calls["call_index"] == index, "output_text"]
-    return str(found.iloc[0]).encode("utf-8", "replace")
-
-
 def side(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame, pages: Sequence[tuple[int, int]]) -> None:
     """Scores, facts and the outline."""
     with st.container(key="trajectory_side"):
-        scores = data.ask("trajectory_scores", **_named(facts))
+        scores = data.ask("trajectory_scores", **rollout_named(facts))
         if len(scores):
             st.subheader("Scores", anchor=False)
             st.html(outline.scores(trajectory_words.scores_shown(scores)))
@@ -186,7 +162,7 @@ def side(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame, pages: S
 
 def more(facts: pd.Series) -> None:
     """Other attempts, every column, and the whole rollout as a file."""
-    beside = data.ask("trajectory_neighbours", data.filters(), **_named(facts))
+    beside = data.ask("trajectory_neighbours", data.filters(), **rollout_named(facts))
     attempts = beside[beside["relation"] == "attempt"].drop(columns="relation")
     if len(attempts):
         with st.expander(f"Other attempts at this sample in this run ({len(attempts)})"):
@@ -194,33 +170,10 @@ def more(facts: pd.Series) -> None:
     known = facts[facts.notna()].astype(str).str.slice(0, 2_000)
     frame = pd.DataFrame({"name": known.index, "value": known.to_numpy()})
     parts.table(frame, "trajectory_facts", label="Everything known of it")
-    if not st.get_option("client.disableDataExport"):
-        st.download_button(
-            "This rollout as JSON",
-            lambda: _as_json(facts),
-            f"{facts['rollout_id']}.json",
-            "application/json",
-            on_click="ignore",
-            type="tertiary",
-            icon=":material/download:",
-        )
-
-
-def _as_json(facts: pd.Series) -> bytes:
-    """Facts, messages, tool calls and scores, whole, one object."""
-    parts_of = {
-        name: json.loads(data.ask(f"trajectory_{name}", **_named(facts)).to_json(orient="records", date_format="iso"))
-        for name in ("messages", "tool_calls", "scores")
-    }
-    own = json.loads(facts.to_frame().T.to_json(orient="records", date_format="iso"))[0]
-    return json.dumps({"rollout": own, **parts_of}, indent=1).encode()
+    trajectory_downloads.whole(facts)
 
 
 def outlined(facts: pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All messages and calls with the beginnings of their texts: what timeline and outline need."""
-    named = {**_named(facts), "max_chars": _BEGINNING}
+    named = {**rollout_named(facts), "max_chars": _BEGINNING}
     return data.ask("trajectory_messages", **named), data.ask("trajectory_tool_calls", **named)
-
-
-def _named(facts: pd.Series) -> dict[str, str]:
-    return {"rollout_id": str(facts["rollout_id"]), "run_id": str(facts["run_id"])}

@@ -54,7 +54,8 @@ if missing:
         st.markdown(f"- {parts.plain(said)}")
 
 st.subheader("Sources", anchor=False)
-parts.table(health, "ingest_health", label="Every source, the last read first", expanded=True)
+columns = dict.fromkeys(("num_rows", "notes", "fills")) | {"num_bytes": st.column_config.NumberColumn(format="bytes")}
+parts.table(health, "ingest_health", columns=columns, label="Every source, the last read first", expanded=True)
 parts.how(
     "A source is the unit that is read and replaced together: a file, or a folder whose files belong to one another. "
     "Reading it again replaces what it brought. Filters on runs apply to everything here, the other filters only to "
