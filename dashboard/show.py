@@ -98,10 +98,14 @@ def split_sentence(row: Mapping[Any, Any]) -> str:
     where = f", {len(environments):,} environments" if len(environments) > 1 else ""
     trained = f" ({row['num_effective']:,} used for training)" if row["num_effective"] else ""
     split = "split unknown" if pd.isna(row["split"]) else row["split"]
+    samples = f"{_count(row['num_samples_max'], 'sample')}{' a step' if row['num_steps'] > 1 else ''}"
     return (
-        f"{split}: {steps}{where}, up to {row['num_samples_max']:,} samples a step, {row['num_rollouts']:,} rollouts"
-        f"{trained}, {reward_sentence(row)}"
+        f"{split}: {steps}{where}, {samples}, {_count(row['num_rollouts'], 'rollout')}{trained}, {reward_sentence(row)}"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def reward_sentence(row: Mapping[Any, Any]) -> str:
@@ -178,11 +182,13 @@ def _print_table(answer: pd.DataFrame) -> None:
         out.print("no rows")
         return
     texts = {str(name): [cell(value) for value in answer[name]] for name in answer.columns}
-    shown = _fitting(texts, out.width if out.is_terminal else None)
+    headers = {name: _wrapped(name, max(map(len, column))) for name, column in texts.items()}
+    shown = _fitting(texts, headers, out.width if out.is_terminal else None)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in shown:
         numeric = pd.api.types.is_numeric_dtype(answer[name])
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+        header = headers[name] if out.is_terminal else name
+        table.add_column(header, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
     for row in zip(*(texts[name] for name in shown), strict=True):
         table.add_row(*map(escape, row))
     out.print(table, crop=False, width=None if out.is_terminal else 100_000)
@@ -192,12 +198,25 @@ def _print_table(answer: pd.DataFrame) -> None:
         aside.print(f"{len(hidden)} more columns ({listed}): --format csv or json shows all", highlight=False)
 
 
-def _fitting(texts: Mapping[str, Sequence[str]], width: int | None) -> list[str]:
+def _wrapped(name: str, width: int) -> str:
+    """A column's name broken at underscores, as wide as its cells or its longest word."""
+    width = max(width, *map(len, name.split("_")))
+    lines = [""]
+    for word in name.split("_"):
+        longer = f"{lines[-1]}_{word}" if lines[-1] else word
+        if len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def _fitting(texts: Mapping[str, Sequence[str]], headers: Mapping[str, str], width: int | None) -> list[str]:
     """The first columns that fit side by side into the width; all where the output is no terminal."""
     shown: list[str] = []
     used = 0
     for name, column in texts.items():
-        used += max(len(name), *map(len, column)) + 2
+        used += max(*map(len, headers[name].split("\n")), *map(len, column), 0) + 2
         if width is not None and used > width + 2 and len(shown) >= MIN_COLUMNS:
             break
         shown.append(name)
