@@ -18,45 +18,43 @@ MAX_BARS: Final = 2_000
 _LANE: Final = 22
 
 
-def bars(messages: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
-    """One row per assistant message and tool call with both times, ordered by start: where its bar lies.
+def bars(messages: pd.DataFrame, calls: pd.DataFrame, began: pd.Timestamp | None = None) -> pd.DataFrame:
+    """One row per assistant message and tool call whose time is known, ordered by start: where its bar lies.
 
-    Columns: who (`model` or `tools`), lane (0 = first), label, start_s, length_s (seconds since the first start),
-    is_error, message_index.
+    A missing start or end is taken from the other one and the duration. Seconds count from `began`, the start of the
+    rollout, or from the first bar where that is unknown or later.
+    Columns: who (`model` or `tools`), lane (0 = first), label, start_s, length_s (seconds), is_error, message_index.
     """
     said = messages[messages["role"] == "assistant"]
-    model = pd.DataFrame(
-        {
-            "who": "model",
-            "label": [f"message #{each}" for each in said["message_index"]],
-            "started_at": said["started_at"],
-            "ended_at": said["ended_at"],
-            "is_error": False,
-            "message_index": said["message_index"],
-        }
-    )
-    tools = pd.DataFrame(
-        {
-            "who": "tools",
-            "label": [
-                f"#{index} {shown(str(tool))}" for index, tool in zip(calls["call_index"], calls["tool"], strict=True)
-            ],
-            "started_at": calls["started_at"],
-            "ended_at": calls["ended_at"],
-            "is_error": calls["is_error"],
-            "message_index": calls["message_index"],
-        }
-    )
-    found = pd.concat([model, tools], ignore_index=True)
-    found = found[found["started_at"].notna() & found["ended_at"].notna() & (found["ended_at"] >= found["started_at"])]
-    found = found.sort_values(["started_at", "who", "label"], kind="stable").head(MAX_BARS)
-    origin = found["started_at"].min()
-    found["start_s"] = (found["started_at"] - origin).dt.total_seconds()
-    found["length_s"] = (found["ended_at"] - found["started_at"]).dt.total_seconds()
+    model = _spans(said, "model", [f"message #{each}" for each in said["message_index"]])
+    names = zip(calls["call_index"], calls["tool"], strict=True)
+    tools = _spans(calls, "tools", [f"#{index} {shown(str(tool))}" for index, tool in names])
+    found = pd.concat([model, tools.assign(is_error=calls["is_error"].to_numpy(bool))], ignore_index=True)
+    found = found[found["start"].notna() & found["end"].notna() & (found["end"] >= found["start"])]
+    found = found.sort_values(["start", "who", "label"], kind="stable").head(MAX_BARS)
+    origin = found["start"].min() if began is None or pd.isna(began) else min(began, found["start"].min())
+    found["start_s"] = (found["start"] - origin).dt.total_seconds()
+    found["length_s"] = (found["end"] - found["start"]).dt.total_seconds()
     found["lane"] = 0
     for _, group in found.groupby("who"):
         found.loc[group.index, "lane"] = _lanes(group)
     return found[["who", "lane", "label", "start_s", "length_s", "is_error", "message_index"]].reset_index(drop=True)
+
+
+def _spans(rows: pd.DataFrame, who: str, labels: list[str]) -> pd.DataFrame:
+    rows = rows.reset_index(drop=True)
+    started, ended = (pd.to_datetime(rows[each], utc=True) for each in ("started_at", "ended_at"))
+    lasting = pd.to_timedelta(rows["latency_s"].astype(float), unit="s")
+    return pd.DataFrame(
+        {
+            "who": who,
+            "label": labels,
+            "start": started.fillna(ended - lasting),
+            "end": ended.fillna(started + lasting),
+            "is_error": False,
+            "message_index": rows["message_index"],
+        }
+    )
 
 
 def _lanes(group: pd.DataFrame) -> list[int]:

@@ -86,9 +86,9 @@ def _go(target: dict[str, str]) -> None:
     st.session_state.pop(_SCROLLED, None)
 
 
-def when(messages: pd.DataFrame, calls: pd.DataFrame) -> None:
+def when(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame) -> None:
     """The timeline, or why there is none; a click on a bar goes to its message."""
-    found = bars(messages, calls)
+    found = bars(messages, calls, facts["started_at"])
     if found.empty:
         st.caption(absence(messages, calls))
         return

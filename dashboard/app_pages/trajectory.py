@@ -20,7 +20,7 @@ pages = trajectory_words.windows(messages)
 parts.verdict(trajectory_words.verdict(facts))
 parts.warning(trajectory_words.caution(facts))
 trajectory_view.steer(facts, trajectory_words.error_places(calls))
-trajectory_view.when(messages, calls)
+trajectory_view.when(facts, messages, calls)
 conversation, side = st.columns([7, 3], gap="large")
 with conversation:
     trajectory_view.talk(facts, pages, calls)

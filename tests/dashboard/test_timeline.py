@@ -48,6 +48,14 @@ def test_parallel_calls_lie_under_one_another() -> None:
     assert found["label"].tolist()[1] == "#0 &lt;b&gt;cat&lt;/b&gt;"
 
 
+def test_a_missing_end_comes_from_the_duration_and_seconds_count_from_the_beginning() -> None:
+    asked = calls((10, None, False), (None, 14, False), (20, None, False)).assign(latency_s=[1.5, 2.0, None])
+    found = bars(messages(), asked, at(8))
+    assert found[["start_s", "length_s", "lane"]].values.tolist() == [[2.0, 1.5, 0], [4.0, 2.0, 0]]
+    assert bars(messages(), asked, at(11))["start_s"].tolist() == [0.0, 2.0]  # a beginning that is later is none
+    assert bars(messages(), asked, pd.NaT)["start_s"].tolist() == [0.0, 2.0]
+
+
 def test_the_figure_has_a_trace_a_kind_that_hands_back_messages() -> None:
     drawn = timeline(bars(messages(("assistant", 0, 1)), calls((1, 2, False), (1, 2, True))))
     assert [each.name for each in drawn.data] == ["model", "tool call", "failed call"]
