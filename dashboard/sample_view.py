@@ -48,16 +48,21 @@ def heatmap(cells: pd.DataFrame, measure: str) -> None:
     st.caption("Click a cell to open its sample below.")
 
 
+def samples(page: int, sort: str) -> pd.DataFrame:
+    """One page of the samples that the filters leave. The first by reward also says how many there are, if any."""
+    return data.ask("samples", data.filters(), sort=sort, limit=PAGE, offset=(page - 1) * PAGE)
+
+
 def listing() -> None:
     """All samples the filters leave, a page at a time; a row opens its sample."""
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     sort = left.selectbox(
         "Order", list(sample_words.SORT_LABELS), format_func=sample_words.SORT_LABELS.__getitem__, key="sample_sort"
     )
-    total = int(data.ask("samples", data.filters(), sort=sort, limit=1)["num_all"].max())
+    total = int(samples(1, "reward")["num_all"].max())
     with right:
         page = st.pagination(max(1, -(-total // PAGE)), key="sample_page") if total > PAGE else 1
-    found = data.ask("samples", data.filters(), sort=sort, limit=PAGE, offset=(page - 1) * PAGE)
+    found = samples(page, sort)
     shown = found.assign(tags=found["tags"].map(sample_words.tags))
     event = st.dataframe(
         shown[list(_COLUMNS)],

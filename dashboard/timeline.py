@@ -89,6 +89,7 @@ def timeline(found: pd.DataFrame) -> go.Figure:
                 drawn.add_trace(_trace(part, base[who], BAD if is_error else colour, _name(who, is_error=is_error)))
     ticks = [base[who] + (widths[who] - 1) / 2 for who in order]
     drawn.update_yaxes(tickvals=ticks, ticktext=order, range=[lanes - 0.4, -0.6], showgrid=False, title_text=None)
+    drawn.update_xaxes(rangemode="tozero")
     drawn.update_layout(barmode="overlay", bargap=0.2, showlegend=True)
     return drawn
 

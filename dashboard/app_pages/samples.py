@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard import data, parts, sample_view, sample_words
 
 parts.header(__doc__ or "")
-if data.ask("samples", data.filters(), limit=1).empty:
+if sample_view.samples(1, "reward").empty:
     parts.missing("sample")
     st.stop()
 
