@@ -37,6 +37,15 @@ def test_reward_is_the_mean_over_samples_not_over_rollouts(tmp_path: Path) -> No
     assert row["reward_ci_high"] == pytest.approx(0.75 + 12.7062 * 0.25, abs=1e-4)
 
 
+def test_the_same_id_in_another_environment_is_another_sample(tmp_path: Path) -> None:
+    # Environments number their rows from 0 each: web 0 has (0 + 0) / 2 = 0, shop 0 has 1, shop 1 has 1; mean 2/3.
+    rows = [at(0, "0", 0.0, environment="web"), at(0, "0", 0.0, environment="web")]
+    rows += [at(0, sample, 1.0, environment="shop") for sample in "01"]
+    row = only(reward_curve(build_store(tmp_path, rows)))
+    assert (row["num_samples"], row["num_rollouts"]) == (3, 4)
+    assert row["reward_mean"] == pytest.approx(2 / 3)
+
+
 def test_failures_are_graded_zero_and_can_be_left_out(tmp_path: Path) -> None:
     rows = [at(0, "a", 1.0), at(0, "b", 0.0, status="infra_error"), at(0, "c", None, status="grader_error")]
     row = only(reward_curve(build_store(tmp_path, rows)))
