@@ -4,9 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pandas as pd
 import pyarrow as pa
@@ -142,7 +144,11 @@ def to_json(frame: pd.DataFrame) -> bytes:
 
 
 def _jsonable(value: Any) -> Any:
-    return None if value is pd.NA or value is pd.NaT else str(value)
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
 
 
 def frame(answer: pd.DataFrame, format: str, path: Path | None) -> None:
@@ -171,10 +177,17 @@ def encoded(answer: pd.DataFrame, format: str) -> bytes:
     if format == "json":
         return to_json(answer) + b"\n"
     if format == "csv":
-        return answer.to_csv(index=False).encode()
+        return answer.map(_listed).to_csv(index=False).encode()
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pandas(answer, preserve_index=False), sink, compression="zstd")
     return bytes(sink.getvalue())
+
+
+def _listed(value: Any) -> Any:
+    """A list as JSON, so that a cell of CSV keeps every digit and can be read back; anything else as it is."""
+    if not isinstance(value, list | np.ndarray):
+        return value
+    return orjson.dumps(value, default=_jsonable, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z).decode()
 
 
 def _print_table(answer: pd.DataFrame) -> None:
