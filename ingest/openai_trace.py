@@ -11,15 +11,18 @@ item is looked at. Three habits of real traces decide the rules:
 - One sampling that speaks and calls is written as two spans of the same times: it is one message.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from ingest.dialects import PARALLEL_WRAPPER, Conversation, Values, chat, content_text, inferred_error, tool_name
 from ingest.reading import parse_json, seconds_between, text, timestamp, whole
 
 _USER = "all"
+_BETWEEN = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder()
 _MULTIMODAL = re.compile(r"\AMultimodalText\n\* ")
 
 
@@ -288,9 +291,23 @@ def _share_output(calls: list[Values], output: str | None) -> None:
         return
     if not isinstance(pieces, list) or len(pieces) != len(calls):
         return
-    for call, piece in zip(calls, pieces, strict=True):
+    for call, piece in zip(calls, _as_written(output, pieces), strict=True):
         call["output_text"] = text(piece)
         kind = inferred_error(call["output_text"])
         call["is_error_inferred"] = kind is not None
         call["error_kind"] = kind
         call["status"] = "error" if kind else "ok"
+
+
+def _as_written(output: str, pieces: list[Any]) -> list[Any]:
+    """The elements of a JSON list, objects and lists as they are written: so does the tool answer a call alone."""
+    found: list[Any] = []
+    end = 1
+    for piece in pieces:
+        start = cast(re.Match[str], _BETWEEN.match(output, end)).end()
+        try:
+            _, end = _DECODER.raw_decode(output, start)
+        except (ValueError, RecursionError):
+            return pieces
+        found.append(piece if isinstance(piece, str) or piece is None else output[start:end])
+    return found

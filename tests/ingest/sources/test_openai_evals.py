@@ -132,7 +132,7 @@ def test_parallel_wrapper_is_expanded_and_its_answer_shared(tmp_path: Path) -> N
     first, second = found.tool_calls
     assert (first["tool"], second["tool"]) == ("a", "b")
     assert first["wrapper_id"] == second["wrapper_id"]
-    assert (first["output_text"], second["output_text"]) == ('{"n":1}', "Error: no such b")
+    assert (first["output_text"], second["output_text"]) == ('{"n": 1}', "Error: no such b")
     assert (first["status"], second["status"]) == ("ok", "error")
     assert first["latency_s"] == 4.0
     assert second.get("latency_s") is None
@@ -141,6 +141,23 @@ def test_parallel_wrapper_is_expanded_and_its_answer_shared(tmp_path: Path) -> N
     assert found.values["tool_latency_s"] == 4.0
     assert found.values["max_parallel_calls"] == 2
     assert found.values["num_tool_errors_inferred"] == 1
+
+
+def test_answer_of_a_wrapped_call_is_kept_as_written(tmp_path: Path) -> None:
+    # The same call, alone and within a wrapper, gives the same text: its repeat has the same output.
+    alone = '{"b": 1.0, "a": [1, 2]}'
+    uses = '{"tool_uses":[{"recipient_name":"functions.get","parameters":{"x":1}},{"recipient_name":"functions.name"}]}'
+    spans = [
+        generation(0, 1, '{"x":1}', "functions.get"),
+        function(1, 2, "functions.get", '{"x":1}', alone),
+        generation(2, 3, uses, "multi_tool_use.parallel"),
+        function(3, 4, "multi_tool_use.parallel", uses, f'[ {alone} ,\n "Ann, \\"B\\"" ]'),
+        generation(4, 5, "done"),
+    ]
+    found = one(tmp_path / "a.json", wrapped(item(spans)))
+    assert [call["output_text"] for call in found.tool_calls] == [alone, alone, 'Ann, "B"']
+    add_facts(found)
+    assert (found.values["num_exact_repeats"], found.values["num_repeats_same_output"]) == (1, 1)
 
 
 def test_wrapper_that_failed_to_parse_executed_none_of_its_calls(tmp_path: Path) -> None:
