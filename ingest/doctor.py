@@ -70,9 +70,8 @@ def _tables(root: Path) -> Iterator[Finding]:
         except TableNotFoundError:
             continue
         except (DeltaError, OSError) as error:
-            yield Finding(
-                table.name, f"its log is damaged ({error}): forget and ingest again, or restore a backup", True
-            )
+            text = f"its log is damaged ({error}): forget and ingest again, or restore a backup"
+            yield Finding(table.name, text, is_problem=True)
             continue
         missing = [file for file in files if not Path(file).exists()]
         if missing:

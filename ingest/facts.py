@@ -8,7 +8,7 @@ Whose calls: facts count the agent's calls. A simulated user's are counted in `n
 answers without a call (`orphan`) bring bytes but are no calls. What the source did not keep is NULL, never 0.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingest.reading import seconds_between
@@ -171,11 +171,24 @@ def _turn_facts(values: Values, calls: list[Values]) -> None:
 
 def _output_facts(values: Values, calls: list[Values]) -> None:
     """Add up the bytes of tool outputs; NULL where calls were answered but no answer was kept."""
-    sizes = [row["output_bytes"] for row in calls if row["output_bytes"] is not None]
+    sizes = [row["output_bytes"] for row in _answered_once(calls) if row["output_bytes"] is not None]
     if not sizes and any(row["status"] != "no_result" for row in calls):
         return
     values["tool_output_bytes"] = sum(sizes)
     values["tool_output_tokens_estimate"] = sum(sizes) // BYTES_PER_TOKEN
+
+
+def _answered_once(calls: Iterable[Values]) -> Iterator[Values]:
+    """Calls whose answer is their own: what a parallel wrapper answered as a whole counts for its first call only."""
+    seen: set[tuple[Any, Any, Any]] = set()
+    for row in calls:
+        wrapper = row.get("wrapper_id")
+        if wrapper is not None:
+            answer = (wrapper, row.get("result_index"), row.get("output_hash"))
+            if answer in seen:
+                continue
+            seen.add(answer)
+        yield row
 
 
 def _times(values: Values, messages: Iterable[Values], calls: Iterable[Values]) -> None:

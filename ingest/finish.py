@@ -106,11 +106,11 @@ class Finish:
                     count(native_attempt) OVER sample = count(*) OVER sample
                     AND count(DISTINCT native_attempt) OVER sample = count(*) OVER sample AS is_native,
                     row_number() OVER (
-                        PARTITION BY run_id, split, step, sample_id
+                        PARTITION BY run_id, split, step, environment, sample_id
                         ORDER BY native_attempt NULLS LAST, source_id, position, rollout_id
                     ) - 1 AS nth
                 FROM everything
-                WINDOW sample AS (PARTITION BY run_id, split, step, sample_id)
+                WINDOW sample AS (PARTITION BY run_id, split, step, environment, sample_id)
             )
             SELECT run_id, rollout_id, source_id, stored,
                 CASE WHEN sample_id IS NULL OR is_native THEN native_attempt ELSE nth END AS attempt
@@ -174,7 +174,7 @@ def summaries(rollout_files: Sequence[str]) -> pa.Table:
         f"""
         WITH r AS (FROM {scan(ROLLOUTS, rollout_files)}),
         per_sample AS (
-            SELECT run_id, split, step, coalesce(sample_id, rollout_id) AS unit, avg(reward) AS reward
+            SELECT run_id, split, step, environment, coalesce(sample_id, rollout_id) AS unit, avg(reward) AS reward
             FROM r WHERE reward IS NOT NULL GROUP BY ALL
         ),
         rewards AS (SELECT run_id, split, step, avg(reward) AS reward_mean FROM per_sample GROUP BY ALL),
@@ -183,13 +183,14 @@ def summaries(rollout_files: Sequence[str]) -> pa.Table:
                 count(*) AS num_rollouts,
                 count(*) FILTER (subset = 'effective') AS num_effective,
                 count(reward) AS num_scored,
-                count(DISTINCT sample_id) AS num_samples,
+                count(DISTINCT (environment, sample_id)) FILTER (sample_id IS NOT NULL) AS num_samples,
                 count(*) FILTER (status IN ('infra_error', 'grader_error')) AS num_failed,
                 count(status) AS num_status_known,
                 avg(passed::INT) AS pass_rate,
                 avg(num_tool_calls) AS tool_calls_mean,
                 sum(num_tool_errors) / nullif(sum(num_tool_calls), 0) AS tool_error_rate,
-                sum(num_exact_repeats) / nullif(sum(num_tool_calls), 0) AS repeat_rate,
+                sum(num_exact_repeats)
+                / nullif(sum(num_tool_calls) FILTER (num_exact_repeats IS NOT NULL), 0) AS repeat_rate,
                 avg(output_tokens) AS output_tokens_mean,
                 median(latency_s) AS latency_p50_s,
                 min(started_at) AS first_at,

@@ -11,7 +11,6 @@ from pathlib import Path
 from ingest.arrow_files import TableWriter
 from ingest.facts import add_facts
 from ingest.reading import dump_json, number, text
-from ingest.row_columns import Columns
 from ingest.runs import run_slug
 from ingest.schema import table
 from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Row, Values
@@ -164,7 +163,7 @@ class PartStager:
         children = (("messages", rollout.messages), ("tool_calls", rollout.tool_calls), ("scores", rollout.scores))
         for name, rows in children:
             if rows:
-                self.stager.writer(name).extend(group, Columns.of(rows))
+                self.stager.writer(name).extend(group, rows)
                 self.tally.rows[run_id, name] += len(rows)
         sample_id = values.get("sample_id")
         if rollout.sample is not None and sample_id is not None and (run_id, sample_id) not in self._samples:

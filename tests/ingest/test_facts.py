@@ -344,3 +344,15 @@ def test_in_real_coding_traces_most_repeats_return_something_new(real_data: Path
     assert totals["num_repeats_changed_output"] == 52
     assert totals["num_repeats_same_output"] == 42
     assert totals["num_wasted_calls"] == 0  # each had another shell command before it, which may have changed a file
+
+
+def test_what_a_wrapper_answered_as_a_whole_brings_its_bytes_once() -> None:
+    whole = {"wrapper_id": "w0", "result_index": 2, "output_text": "could not parse", "status": "error"}
+    apart = {"wrapper_id": "w1", "result_index": 4}
+    calls = [
+        call("a", **whole),
+        call("b", **whole),
+        call("a", output="12345", **apart),
+        call("b", output="123", **apart),
+    ]
+    assert facts(calls)["tool_output_bytes"] == len("could not parse") + 5 + 3

@@ -84,6 +84,12 @@ def test_attempts_are_counted_apart_by_split_and_step(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT DISTINCT attempt FROM rollouts") == [(0,)]
 
 
+def test_the_same_sample_id_in_two_environments_is_two_samples(tmp_path: Path) -> None:
+    write_store(tmp_path, [one(1.0, environment="a"), one(1.0, environment="a"), one(0.0, environment="b")])
+    assert rows(tmp_path, "SELECT environment, attempt FROM rollouts ORDER BY ALL") == [("a", 0), ("a", 1), ("b", 0)]
+    assert rows(tmp_path, "SELECT num_samples, reward_mean FROM run_summaries") == [(2, 0.5)]
+
+
 def test_the_same_native_id_in_two_sources_keeps_both_rollouts(tmp_path: Path) -> None:
     write_store(tmp_path, [one(0.0, native_id="x")], "file:///a")
     before = rows(tmp_path, "SELECT rollout_id FROM rollouts")
