@@ -81,7 +81,7 @@ def timeline(found: pd.DataFrame) -> go.Figure:
     order = [who for who in ("model", "tools") if who in widths]
     base = dict(zip(order, (0, widths.get("model", 0)), strict=False))
     lanes = sum(widths.values())
-    drawn = figure("seconds since it began", "", height=min(86 + _LANE * lanes, 420))
+    drawn = figure("seconds since it began", "", height=min(110 + _LANE * lanes, 440))
     for who, colour in (("model", MODEL), ("tools", TOOL)):
         for is_error in (False, True):
             part = found[(found["who"] == who) & (found["is_error"] == is_error)]
@@ -89,7 +89,7 @@ def timeline(found: pd.DataFrame) -> go.Figure:
                 drawn.add_trace(_trace(part, base[who], BAD if is_error else colour, _name(who, is_error=is_error)))
     ticks = [base[who] + (widths[who] - 1) / 2 for who in order]
     drawn.update_yaxes(tickvals=ticks, ticktext=order, range=[lanes - 0.4, -0.6], showgrid=False, title_text=None)
-    drawn.update_xaxes(rangemode="tozero")
+    drawn.update_xaxes(rangemode="tozero", title_standoff=18)
     drawn.update_layout(barmode="overlay", bargap=0.2, showlegend=True)
     return drawn
 

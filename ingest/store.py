@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake import BloomFilterProperties, ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from filelock import FileLock, Timeout
 
@@ -36,6 +36,8 @@ WHOLE = frozenset({"runs", "run_summaries", "ingests"})
 """Small tables, read for all runs at once: not partitioned, or 2 000 runs would be 2 000 files of a few rows each."""
 MAX_WHOLE_FILES = 64
 """Files of such a table are joined when there are this many (every ingest adds one)."""
+BY_ROLLOUT = frozenset({"messages", "tool_calls", "scores", "parts"})
+"""Tables whose rows are read rollout by rollout."""
 LOCK_SECONDS = 600.0
 FOREIGN_STAGING_SECONDS = 7 * 24 * 3600
 """Age at which a staging folder of another machine counts as left behind."""
@@ -254,9 +256,18 @@ class Store:
 
 
 def _properties(name: str) -> WriterProperties:
-    """Small row groups where rows are long texts: flat memory, and a trajectory reads little."""
+    """How a table's Parquet is written: flat memory, and one trajectory reads little.
+
+    Small row groups where rows are long texts, with a Bloom filter on the rollout (70 → 20 ms of CPU for one rollout's
+    rows among 800 000 messages; the files stay as large).
+    """
+    if name not in BY_ROLLOUT:
+        return WriterProperties(max_row_group_size=50_000, compression="ZSTD")
+    bloom = BloomFilterProperties(set_bloom_filter_enabled=True, fpp=0.01, ndv=200)
     return WriterProperties(
-        max_row_group_size=2_000 if name in ("messages", "tool_calls", "parts") else 50_000, compression="ZSTD"
+        max_row_group_size=2_000,
+        compression="ZSTD",
+        column_properties={"rollout_id": ColumnProperties(bloom_filter_properties=bloom)} if name != "parts" else None,
     )
 
 
