@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from dashboard import show
 from dashboard.pulls import land_openai, landed_paths
 from dashboard.sample import sample_data
+from dashboard.terminal import console, harmless
 from ingest.doctor import examine
-from ingest.errors import ObservatoryError, QuestionError
+from ingest.errors import ObservatoryError, QuestionError, StoreEmptyError
 from ingest.forget import forget as run_forget
 from ingest.runner import Request
 from ingest.runner import ingest as run_ingest
@@ -47,7 +47,7 @@ pull_app = typer.Typer(
     help="Fetch from a service: raw answers land as files first, then they are ingested.", no_args_is_help=True
 )
 app.add_typer(pull_app, name="pull")
-errors = Console(stderr=True)
+errors = console(stderr=True)
 
 StoreOption = Annotated[
     Path, typer.Option("--store", envvar="OBSERVATORY_STORE", help="Folder of the store.", show_default="./data")
@@ -174,10 +174,12 @@ def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> N
 @app.command()
 def compact(
     store: StoreOption = DEFAULT_STORE,
-    keep_days: Annotated[int, typer.Option(help="Keep files that snapshots of so many days need.")] = RETENTION_DAYS,
+    keep_days: Annotated[
+        int, typer.Option(min=0, help="Keep files that snapshots of so many days need.")
+    ] = RETENTION_DAYS,
 ) -> None:
     """Join small files; drop those that only old snapshots need."""
-    joined = Store(store).compact(keep_days)
+    joined = _existing(store).compact(keep_days)
     typer.echo(
         f"{sum(joined.values())} small files joined. Links pinned to snapshots older than {keep_days} days may end."
     )
@@ -189,7 +191,7 @@ def forget(
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Remove a run, or everything one source brought."""
-    typer.echo(run_forget(Store(store), what))
+    typer.echo(harmless(run_forget(_existing(store), what)))
 
 
 @app.command()
@@ -233,6 +235,13 @@ def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[st
     overview = run_overview(open_store(store.root), filters) if report.runs else None
     show.report(report, overview, as_json=as_json)
     raise typer.Exit(report.exit_code)
+
+
+def _existing(root: Path) -> Store:
+    """A store that is there: a mistyped folder must not become an empty store."""
+    if not (root.expanduser() / "lake").is_dir():
+        raise StoreEmptyError(f"{root}: there is no store here; name its folder with --store")
+    return Store(root)
 
 
 def _notify(*, as_json: bool) -> Callable[[str], object]:
@@ -309,7 +318,7 @@ def main() -> None:
     try:
         app()
     except ObservatoryError as error:
-        errors.print(Text.assemble(("observatory: ", "bold"), str(error)), soft_wrap=True)
+        errors.print(Text.assemble(("observatory: ", "bold"), harmless(error)), soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         errors.print("observatory: stopped; what was committed stays, the rest is read again next time")

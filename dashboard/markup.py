@@ -17,7 +17,8 @@ _TAGS: Final = frozenset(
 )
 _ATTRIBUTES: Final = frozenset(("aria_label", "class_", "href", "id", "open", "role", "tabindex", "target", "title"))
 _LINK: Final = re.compile(r"#[\w-]+|[a-z_]*\?[\w.~%&=+-]*")
-_INVISIBLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+INVISIBLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Characters that cannot be seen, hide what follows or turn it around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,11 @@ class Markup:
 def safe(text: object) -> str:
     """Text as HTML that shows exactly this text."""
     encodable = str(text).encode("utf-8", "replace").decode()
-    return html.escape(_INVISIBLE.sub(_visible, encodable), quote=True)
+    return html.escape(INVISIBLE.sub(visible, encodable), quote=True)
 
 
-def _visible(found: re.Match[str]) -> str:
+def visible(found: re.Match[str]) -> str:
+    """A character by its number: ⟨U+001B⟩."""
     return f"⟨U+{ord(found[0]):04X}⟩"
 
 

@@ -14,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from dashboard.terminal import console, harmless, shown, wide
 from ingest.doctor import Finding
 from ingest.errors import QuestionError
 from ingest.runner import Progress as Done
@@ -32,8 +32,8 @@ FORMATS = ("table", "json", "csv", "parquet")
 MAX_LISTED = 8
 MIN_COLUMNS = 4
 
-out = Console(soft_wrap=True)
-aside = Console(stderr=True, soft_wrap=True)
+out = console()
+aside = console(stderr=True)
 
 
 @contextmanager
@@ -63,10 +63,10 @@ def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> Non
     if overview is not None and len(overview):
         for run_id, rows in overview.groupby("run_id", sort=True):
             out.print(
-                f"[bold]{escape(str(rows['name'].iloc[0]))}[/bold]" + _run_id_note(str(run_id), rows), highlight=False
+                f"[bold]{shown(str(rows['name'].iloc[0]))}[/bold]" + _run_id_note(str(run_id), rows), highlight=False
             )
             for row in rows.to_dict("records"):
-                out.print("  " + escape(split_sentence(row)), highlight=False)
+                out.print("  " + shown(split_sentence(row)), highlight=False)
     unchanged = f", {done.unchanged:,} unchanged" if done.unchanged else ""
     out.print(
         f"{done.sources:,} sources read{unchanged}, {done.rollouts:,} rollouts, {done.rejects:,} rejects.",
@@ -78,7 +78,7 @@ def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> Non
         ("Skipped, not recognised", done.skipped),
     ):
         for entry in entries[:MAX_LISTED]:
-            out.print(f"{title}: {escape(entry)}", highlight=False)
+            out.print(f"{title}: {shown(entry)}", highlight=False)
         if len(entries) > MAX_LISTED:
             out.print(f"{title}: … and {len(entries) - MAX_LISTED:,} more", highlight=False)
     if done.rejects:
@@ -155,21 +155,30 @@ def frame(answer: pd.DataFrame, format: str, path: Path | None) -> None:
     """Print an answer, or write it to a file.
 
     Raises:
-        QuestionError: The format is unknown, or Parquet was asked for on a terminal.
+        QuestionError: The format is unknown, Parquet was asked for on a terminal, or the file cannot be written.
     """
     if format not in FORMATS:
         raise QuestionError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+    if format == "table" and path is not None:
+        raise QuestionError("a table is for reading: --out needs --format json, csv or parquet")
     if format == "table":
         _print_table(answer)
         return
     data = encoded(answer, format)
     if path is not None:
-        path.write_bytes(data)
+        _write(path, data)
     elif format == "parquet" and sys.stdout.isatty():
         raise QuestionError("Parquet is not for a terminal: add --out FILE or redirect the output")
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise QuestionError(f"{path} could not be written ({error.strerror}); choose another --out") from error
 
 
 def encoded(answer: pd.DataFrame, format: str) -> bytes:
@@ -196,16 +205,16 @@ def _print_table(answer: pd.DataFrame) -> None:
         return
     texts = {str(name): [cell(value) for value in answer[name]] for name in answer.columns}
     headers = {name: _wrapped(name, max(map(len, column))) for name, column in texts.items()}
-    shown = _fitting(texts, headers, out.width if out.is_terminal else None)
+    fitting = _fitting(texts, headers, out.width if out.is_terminal else None)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in shown:
+    for name in fitting:
         numeric = pd.api.types.is_numeric_dtype(answer[name])
         header = headers[name] if out.is_terminal else name
         table.add_column(header, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
-    for row in zip(*(texts[name] for name in shown), strict=True):
+    for row in zip(*(texts[name] for name in fitting), strict=True):
         table.add_row(*map(escape, row))
-    out.print(table, crop=False, width=None if out.is_terminal else 100_000)
-    hidden = [name for name in texts if name not in shown]
+    (out if out.is_terminal else wide()).print(table, crop=False)
+    hidden = [name for name in texts if name not in fitting]
     if hidden:
         listed = ", ".join(hidden)
         aside.print(f"{len(hidden)} more columns ({listed}): --format csv or json shows all", highlight=False)
@@ -226,14 +235,14 @@ def _wrapped(name: str, width: int) -> str:
 
 def _fitting(texts: Mapping[str, Sequence[str]], headers: Mapping[str, str], width: int | None) -> list[str]:
     """The first columns that fit side by side into the width; all where the output is no terminal."""
-    shown: list[str] = []
+    fitting: list[str] = []
     used = 0
     for name, column in texts.items():
         used += max(*map(len, headers[name].split("\n")), *map(len, column), 0) + 2
-        if width is not None and used > width + 2 and len(shown) >= MIN_COLUMNS:
+        if width is not None and used > width + 2 and len(fitting) >= MIN_COLUMNS:
             break
-        shown.append(name)
-    return shown
+        fitting.append(name)
+    return fitting
 
 
 def cell(value: Any) -> str:
@@ -244,7 +253,7 @@ def cell(value: Any) -> str:
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, pd.Timestamp):
         return f"{value:%Y-%m-%d %H:%M:%S}Z"
-    return str(value)
+    return harmless(value)
 
 
 def questions() -> None:
@@ -270,8 +279,8 @@ def sources(*, as_json: bool) -> None:
         return
     for each in SOURCES:
         lacks = [FIELDS[name] for name in FIELDS if name not in each.FILLS]
-        out.print(f"[bold]{each.NAME}[/bold]  {escape(each.TITLE)}", highlight=False)
-        out.print(f"  recognised by: {escape(each.HINT)}", highlight=False)
+        out.print(f"[bold]{each.NAME}[/bold]  {shown(each.TITLE)}", highlight=False)
+        out.print(f"  recognised by: {shown(each.HINT)}", highlight=False)
         out.print(f"  cannot tell: {', '.join(lacks) or 'nothing: it fills everything'}", highlight=False)
 
 
@@ -282,7 +291,7 @@ def findings(found: Sequence[Finding], *, as_json: bool) -> None:
         return
     for each in found:
         mark = "[bold]problem[/bold]" if each.is_problem else "ok     "
-        out.print(f"{mark}  {each.check}: {escape(each.text)}", highlight=False)
+        out.print(f"{mark}  {each.check}: {shown(each.text)}", highlight=False)
 
 
 def manifest(written: Mapping[str, Any], to: Path) -> None:
@@ -290,5 +299,5 @@ def manifest(written: Mapping[str, Any], to: Path) -> None:
     files = written["files"]
     total = sum(each["num_rows"] for each in files)
     out.print(
-        f"{len(files):,} Parquet files with {total:,} rows in {escape(str(to))} (snapshot {written['snapshot_id']})"
+        f"{len(files):,} Parquet files with {total:,} rows in {shown(str(to))} (snapshot {written['snapshot_id']})"
     )
