@@ -23,7 +23,8 @@ FROM (
 
 CREATE VIEW reward_metrics AS
 WITH names AS (SELECT DISTINCT run_id, split, name FROM metrics
-WHERE value IS NOT NULL),
+WHERE value IS NOT NULL
+),
 
 candidates AS (
     SELECT n.run_id, coalesce(n.split, 'train') AS split, n.name, 0 AS priority
