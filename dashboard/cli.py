@@ -81,7 +81,7 @@ def ingest_command(
         force=force,
         workers=workers,
     )
-    _ingest(target, request, as_json=as_json)
+    raise typer.Exit(_ingest(target, request, as_json=as_json))
 
 
 @pull_app.command("openai")
@@ -105,7 +105,8 @@ def pull_openai(
     target = Store(store)
     landed = target.root / "landed" / "openai"
     report = land_openai(landed, job, base_url, api_version, _notify(as_json=as_json), is_azure=azure)
-    _ingest(target, Request([report.folder], overrides=Overrides(run)), as_json=as_json, notes=report.notes)
+    request = Request([report.folder], overrides=Overrides(run))
+    raise typer.Exit(_ingest(target, request, as_json=as_json, notes=report.notes))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -227,14 +228,15 @@ def serve(
     raise typer.Exit(subprocess.run(command, env=environment, cwd=entry.parent, check=False).returncode)
 
 
-def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[str] = ()) -> None:
+def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[str] = ()) -> int:
+    """Read, say what came of it; returns the exit code."""
     with show.progress(quiet=as_json) as notify:
         report = run_ingest(store, request, notify)
     report.notes = [*notes, *report.notes]
     filters = Filters(run_ids=tuple(sorted(report.runs)))
     overview = run_overview(open_store(store.root), filters) if report.runs else None
     show.report(report, overview, as_json=as_json)
-    raise typer.Exit(report.exit_code)
+    return report.exit_code
 
 
 def _existing(root: Path) -> Store:
