@@ -6,6 +6,7 @@ import pandas as pd
 
 from queries.arms import arms
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
+from queries.calling import rollouts_repeating, rollouts_with_transition
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
@@ -60,6 +61,8 @@ QUESTIONS: dict[str, Question] = {
     "rollout_run": rollout_run,
     "rollouts": rollouts,
     "rollouts_between": rollouts_between,
+    "rollouts_repeating": rollouts_repeating,
+    "rollouts_with_transition": rollouts_with_transition,
     "run_limits": run_limits,
     "run_names": run_names,
     "run_overview": run_overview,
