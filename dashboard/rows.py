@@ -27,7 +27,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _is_missing(value: Any) -> bool:
-    return not isinstance(value, list | tuple | dict) and bool(pd.isna(value))
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def texts(column: "pd.Series[Any]") -> list[str]:

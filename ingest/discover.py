@@ -43,15 +43,19 @@ def discover(paths: Sequence[str | Path], forced: Source | None = None) -> Disco
     """
     result = Discovery([], [], [])
     seen: set[str] = set()
+    walked: set[Path] = set()
     for given in paths:
         expanded = _expanded(str(given))
         if not expanded:
-            result.errors.append(f"{given}: there is no such file or folder")
+            result.errors.append(f"{str(given)[:200] or 'an empty path'}: there is no such file or folder")
         for path in expanded:
+            if not path.is_file() and not path.is_dir():
+                result.errors.append(f"{path}: it is neither a file nor a folder, so that it cannot be read twice")
+                continue
             if forced is None and path.is_file() and recognise(path) is None:
                 result.errors.append(unrecognised_message(path))
                 continue
-            for each in _walk(path.resolve(), forced, result.skipped, frozenset()):
+            for each in _walk(path.resolve(), forced, result.skipped, walked):
                 if each.source_id not in seen:
                     seen.add(each.source_id)
                     result.found.append(each)
@@ -70,13 +74,20 @@ def source_uri(path: Path) -> str:
 
 
 def _expanded(given: str) -> list[Path]:
-    path = Path(given).expanduser()
-    if path.exists() or not _GLOB & set(given):
-        return [path] if path.exists() else []
-    return [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - absolute patterns too
+    if not given.strip():  # would be the current folder: an unset variable, most likely
+        return []
+    try:
+        path = Path(given).expanduser()
+        if path.exists() or not _GLOB & set(given):
+            return [path] if path.exists() else []
+        found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - absolute patterns too
+    except (OSError, ValueError, RuntimeError):  # too long for a path, a NUL in it, no such user's home
+        return []
+    return [Path(each) for each in found]
 
 
-def _walk(path: Path, forced: Source | None, skipped: list[Path], above: frozenset[str]) -> Iterator[Found]:
+def _walk(path: Path, forced: Source | None, skipped: list[Path], walked: set[Path]) -> Iterator[Found]:
+    """Sources at and below a resolved path. `walked` are folders looked at already: links may lead back to them."""
     if path.is_file():
         source = forced or recognise(path)
         if source is None:
@@ -84,8 +95,12 @@ def _walk(path: Path, forced: Source | None, skipped: list[Path], above: frozens
         else:
             yield Found(source, path, source_uri(path))
         return
-    if not path.is_dir() or str(path) in above:  # a socket, a pipe, a dangling link, a loop of links
+    if not os.access(path, os.R_OK | os.X_OK):
+        skipped.append(path)
         return
+    if path in walked:
+        return
+    walked.add(path)
     peek = Peek(path)
     claimed = forced if forced is not None and forced.matches(peek) else None
     if forced is None:
@@ -97,7 +112,14 @@ def _walk(path: Path, forced: Source | None, skipped: list[Path], above: frozens
         return
     for name in sorted(peek.names):
         if name not in IGNORED_FOLDERS and not name.startswith("._"):
-            yield from _walk((path / name).resolve(), forced, skipped, above | {str(path)})
+            try:
+                inner = (path / name).resolve()
+            except (OSError, RuntimeError):  # links that lead round in a circle
+                inner = path / name
+            if inner.is_file() or inner.is_dir():
+                yield from _walk(inner, forced, skipped, walked)
+            else:  # a socket, a pipe, a dangling link
+                skipped.append(path / name)
 
 
 def unrecognised_message(path: Path) -> str:

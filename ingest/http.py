@@ -51,8 +51,15 @@ def client(
     params: Mapping[str, str] | None = None,
     transport: httpx.BaseTransport | None = None,
 ) -> httpx.Client:
-    """An HTTP client with timeouts that follows redirects, sending `headers` to the origin of `base_url` only."""
-    home = httpx.URL(base_url)
+    """An HTTP client with timeouts that follows redirects, sending `headers` to the origin of `base_url` only.
+
+    Raises:
+        ServiceError: `base_url` is no URL.
+    """
+    try:
+        home = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ServiceError(f"{redact(base_url)[:200]} is no URL ({error})") from None
 
     def keyed(request: httpx.Request) -> None:
         for name, value in (headers or {}).items():

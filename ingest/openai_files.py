@@ -120,7 +120,7 @@ def _rescued(path: Path, data: str, why: str) -> Iterator[Document | Broken]:
     head = data[: start.end()] if start else "[" if data.lstrip()[:1] == "[" else ""
     try:
         around = json.loads(head + "]}") if start else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         head = ""
     if not head:
         raise UnreadableError(f"{path}: {why}; nothing in it could be read")

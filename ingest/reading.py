@@ -8,6 +8,8 @@ import gzip
 import io
 import json
 import math
+import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -23,11 +25,14 @@ from ingest.errors import UnreadableError
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """A longer line is a reject: it is no record but an accident."""
 PEEK_BYTES = 1024 * 1024
+MAX_DEPTH = 1024
+"""Levels of nesting that orjson reads; deeper is a reject, whichever parser met it."""
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * MAX_DEPTH))  # what was read is walked and written again
 
 
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading bytes, decompressing gzip and zstd by their magic numbers, not by extension."""
-    raw = path.open("rb")
+    raw = _opened(path)
     magic = raw.read(4)
     raw.seek(0)
     if magic[:2] == b"\x1f\x8b":
@@ -37,6 +42,12 @@ def open_binary(path: Path) -> BinaryIO:
     if magic == b"\x28\xb5\x2f\xfd":
         return cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), 1024 * 1024))
     return raw
+
+
+def _opened(path: Path) -> BinaryIO:
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a named pipe would wait for a writer for ever
+        raise OSError("it is no regular file")
+    return path.open("rb")
 
 
 class _ZstdFile(io.RawIOBase):
@@ -80,7 +91,7 @@ class _ZstdFile(io.RawIOBase):
 
 def is_compressed(path: Path) -> bool:
     """Whether the file is gzip or zstd (and so cannot be split by byte ranges)."""
-    with path.open("rb") as raw:
+    with _opened(path) as raw:
         magic = raw.read(4)
     return magic[:2] == b"\x1f\x8b" or magic == b"\x28\xb5\x2f\xfd"
 
@@ -152,21 +163,51 @@ def parse_json(data: bytes | str) -> Any:
     except orjson.JSONDecodeError as error:
         try:
             text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-            return json.loads(text)
+            value = json.loads(text)
         except RecursionError:
             raise ValueError("nested too deeply") from None
         except ValueError:
             raise ValueError(f"not JSON: {error}") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level, depth = [value], 0
+    while level and depth < MAX_DEPTH:
+        holders = [each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in holders for inner in (each.values() if isinstance(each, dict) else each)]
+        depth += 1
+    return bool(level)
 
 
 def dump_json(value: Any) -> str | None:
-    """Compact JSON with sorted keys for a `json` column; None stays None, what JSON lacks becomes text."""
+    """Compact JSON with sorted keys for a `json` column; None stays None, what JSON lacks becomes text.
+
+    Always JSON that a database reads: no NaN, no half of a surrogate pair, no integer without end.
+    """
     if value is None:
         return None
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError):
-        return json.dumps(value, default=str, sort_keys=False, skipkeys=True)
+        return json.dumps(_plain(value), default=str, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    """What orjson refuses, made acceptable: huge integers and keys as text, NaN as null, surrogates replaced."""
+    if isinstance(value, dict):
+        plain = {text(key if isinstance(key, str) else str(key)): _plain(each) for key, each in value.items()}
+        return dict(sorted(plain.items(), key=lambda item: str(item[0])))
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    is_huge = isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64
+    return f"{value}" if is_huge else value
 
 
 def number(value: Any) -> float | None:
@@ -182,7 +223,7 @@ def number(value: Any) -> float | None:
 
 def whole(value: Any) -> int | None:
     """An integer that fits 64 bits, or None. `3.0` and `"3"` are 3; True is not a count."""
-    if isinstance(value, str) and value.strip().lstrip("-").isdigit() and len(value) < 20:
+    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 20:
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value) if abs(value) < 2**63 else None

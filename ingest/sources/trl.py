@@ -66,7 +66,7 @@ def matches(peek: Peek) -> bool:
 
 def _is_completions(path: Path) -> bool:
     try:
-        names = set(pq.read_schema(path).names)
+        names = set(pq.read_schema(path).names) if path.is_file() else set()
     except (OSError, pa.ArrowException):
         return False
     return names >= {"step", "prompt", "completion"} and ("advantage" in names or bool(_COMPLETIONS.match(path.name)))

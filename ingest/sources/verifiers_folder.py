@@ -47,7 +47,7 @@ def read_settings(path: Path) -> Values:
         if path.suffix == ".toml":
             return tomllib.loads(read_bytes(path).decode("utf-8", "replace"))
         value = parse_json(read_bytes(path))
-    except (UnreadableError, ValueError, OSError):
+    except (UnreadableError, ValueError, OSError, RecursionError):  # the last: lists in lists without end, in TOML
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -144,7 +144,8 @@ def test_a_folder_of_rubbish_skips_what_nobody_knows(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe")
     report = read(tmp_path / "store", folder)
     assert (report.sources, report.rollouts, report.exit_code) == (1, 1, 0)
-    assert sorted(Path(each).name for each in report.skipped) == ["empty.jsonl", "picture.png", "text.txt"]
+    names = ["dangling", "empty.jsonl", "picture.png", "pipe", "text.txt"]
+    assert sorted(Path(each).name for each in report.skipped) == names
 
 
 def test_an_unknown_file_is_an_error_that_names_the_nearest_formats(tmp_path: Path) -> None:
