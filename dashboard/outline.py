@@ -44,6 +44,33 @@ def outline(
     return element("nav", element("ol", *lines), class_="outline", aria_label="Outline")
 
 
+def places(found: pd.DataFrame, text: str, shown: tuple[int, int], address: list[tuple[str, str]]) -> Markup:
+    """Where a text was found, a line each that goes there, with the text marked in what is around it."""
+    lines = []
+    for place in found.to_dict("records"):
+        index = None if pd.isna(place["message_index"]) else int(place["message_index"])
+        call = None if pd.isna(place["call_index"]) else int(place["call_index"])
+        where = str(place["place"]) if call is None else f"{place['place']} #{call}"
+        inside = (
+            element("span", "" if index is None else str(index), class_="number"),
+            element("span", where, class_="place"),
+            element("span", *_marked(" ".join(str(place["snippet"]).split()), text)),
+        )
+        here = index is None or shown[0] <= index <= shown[1]
+        target = f"#message-{index}" if call is None else f"#call-{call}"
+        href = target if here else f"?{urlencode([*address, ('message', str(index))])}"
+        lines.append(element("li", element("a", *inside, href=href, target=None if here else "_self")))
+    return element("nav", element("ol", *lines), class_="outline found", aria_label="Places found")
+
+
+def _marked(snippet: str, text: str) -> Iterable[str | Markup]:
+    at = snippet.lower().find(" ".join(text.lower().split()))
+    if at < 0:
+        return (snippet,)
+    end = at + len(" ".join(text.split()))
+    return (snippet[:at], element("strong", snippet[at:end]), snippet[end:])
+
+
 _ROLES = ("system", "user", "assistant", "tool")
 
 

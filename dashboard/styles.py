@@ -48,6 +48,8 @@ _CSS: Final = """
 .outline .number { width: 1.8rem; text-align: right; }
 .outline .mark { width: 0.8rem; color: $repeat; flex: none; }
 .outline a span:last-child { overflow: hidden; text-overflow: ellipsis; }
+.outline.found ol { max-height: 15rem; }
+.outline.found .place { width: 6.5rem; flex: none; color: $muted; }
 @media (min-width: 641px) {
   [data-testid="stColumn"]:has(.st-key-trajectory_side) { position: sticky; top: 4.2rem; align-self: flex-start;
     max-height: calc(100vh - 5rem); overflow-y: auto; }

@@ -92,9 +92,8 @@ def when(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame) -> None:
     if found.empty:
         st.caption(absence(messages, calls))
         return
-    picked = parts.plot(
-        timeline(found), "timeline", found, select=True, alt="When the model and the tools were at work"
-    )
+    alt = "When the model and the tools were at work"
+    picked = parts.plot(timeline(found), "timeline", found, select=True, in_address=False, alt=alt)
     place = picked[0]["message_index"] if picked else None
     if place is not None and place != st.session_state.get("_timeline_place"):
         st.session_state["_timeline_place"] = place
@@ -108,15 +107,15 @@ def talk(facts: pd.Series, pages: Sequence[tuple[int, int]], calls: pd.DataFrame
     if len(pages) > 1:
         _pager(pages, number)
     named = {**rollout_named(facts), "max_chars": MAX_CHARS + 1, "first": first, "last": last}
-    shown = data.ask_anew("trajectory_messages", **named)
+    said = data.ask_anew("trajectory_messages", **named)
     asked = data.ask_anew("trajectory_tool_calls", **named)
     if pages and number != len(pages) - 1:
         asked = asked[asked["message_index"].notna()]
-    if shown.empty and asked.empty:
+    if said.empty and asked.empty:
         parts.empty(trajectory_words.nothing_said(facts))
         return
-    st.html(conversation(shown, asked, current=message()))
-    trajectory_downloads.long_texts(facts, shown, asked)
+    st.html(conversation(said, asked, current=message()))
+    trajectory_downloads.long_texts(facts, said, asked)
     _scroll(str(facts["rollout_id"]), first)
 
 
@@ -152,12 +151,20 @@ def side(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame, pages: S
             st.html(outline.scores(trajectory_words.scores_shown(scores)))
         if len(messages):
             st.subheader("Outline", anchor=False)
-            shown = pages[trajectory_words.window_of(list(pages), message())]
-            address = [(key, value) for key in st.query_params for value in st.query_params.get_all(key)]
-            kept = [(key, value) for key, value in address if key != "message"]
-            st.html(outline.outline(messages, calls, shown, kept))
+            st.html(outline.outline(messages, calls, shown(pages), address()))
         st.subheader("Facts", anchor=False)
         st.html(outline.facts(trajectory_words.facts_shown(facts)))
+
+
+def shown(pages: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """First and last message of the page in force."""
+    return pages[trajectory_words.window_of(list(pages), message())] if pages else (0, 0)
+
+
+def address() -> list[tuple[str, str]]:
+    """The parameters of this page without the message it points to."""
+    names = [key for key in st.query_params if key != "message"]
+    return [(key, value) for key in names for value in st.query_params.get_all(key)]
 
 
 def more(facts: pd.Series) -> None:

@@ -26,6 +26,7 @@ from queries.trajectory import (
     trajectory_messages,
     trajectory_neighbours,
     trajectory_scores,
+    trajectory_search,
     trajectory_tool_calls,
 )
 
@@ -85,5 +86,6 @@ QUESTIONS: dict[str, Question] = {
     "trajectory_messages": trajectory_messages,
     "trajectory_neighbours": trajectory_neighbours,
     "trajectory_scores": trajectory_scores,
+    "trajectory_search": trajectory_search,
     "trajectory_tool_calls": trajectory_tool_calls,
 }

@@ -78,6 +78,19 @@ def trajectory_scores(store: Reading, *, rollout_id: str, run_id: str | None = N
     return store.ask("trajectory_scores", _named(store, rollout_id, run_id))
 
 
+def trajectory_search(
+    store: Reading, *, rollout_id: str, text: str, run_id: str | None = None, limit: int = 100
+) -> pd.DataFrame:
+    """One row per place that holds `text`, whatever its case, in order: where does a rollout say this?
+
+    None for an empty text. Columns: message_index (NULL = a call that no message asked for), call_index (NULL = not in
+    a call), place (role of the message, `reasoning`, `call` or `output`), snippet (what is around the first match),
+    num_matches.
+    """
+    own = {"text": text, "limit": limit if text else 0}
+    return store.ask("trajectory_search", {**_named(store, rollout_id, run_id), **own})
+
+
 def trajectory_neighbours(
     store: Reading, filters: Filters = EVERYTHING, *, rollout_id: str, run_id: str | None = None, max_attempts: int = 60
 ) -> pd.DataFrame:

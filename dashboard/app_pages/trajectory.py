@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import data, parts, styles, trajectory_view, trajectory_words
+from dashboard import data, parts, styles, trajectory_search, trajectory_view, trajectory_words
 
 parts.header(__doc__ or "")
 facts = trajectory_view.chosen()
@@ -21,6 +21,8 @@ parts.verdict(trajectory_words.verdict(facts))
 parts.warning(trajectory_words.caution(facts))
 trajectory_view.steer(facts, trajectory_words.error_places(calls))
 trajectory_view.when(facts, messages, calls)
+if len(messages) or len(calls):
+    trajectory_search.search(facts, trajectory_view.shown(pages), trajectory_view.address())
 conversation, side = st.columns([7, 3], gap="large")
 with conversation:
     trajectory_view.talk(facts, pages, calls)
@@ -32,5 +34,5 @@ parts.how(
     "✕ marks a failed call (an error *recognised from the text* is one the source did not flag), ⟳ a call with the "
     "tool and arguments of an earlier one; it is *wasted* where the output was the same too and no call in between "
     "could have changed it. Texts fold after 20 lines. Keys: j and k go to the next and previous rollout of the same "
-    "run, step and split that the filters leave, n and p to the next and previous error."
+    "run, step and split that the filters leave, n and p to the next and previous error, s to the search."
 )

@@ -10,6 +10,7 @@ from queries.trajectory import (
     trajectory_messages,
     trajectory_neighbours,
     trajectory_scores,
+    trajectory_search,
     trajectory_tool_calls,
 )
 from tests.stores import build_store, call, rollout
@@ -132,3 +133,25 @@ def test_an_unknown_rollout_has_no_trajectory(store: Reading) -> None:
     assert trajectory_messages(store, rollout_id="x").empty
     assert trajectory_tool_calls(store, rollout_id="x").empty
     assert trajectory_neighbours(store, rollout_id="x").empty
+
+
+def test_a_text_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "text": "Where is ACME?"},
+        {"role": "assistant", "turn": 0, "text": "I look.", "reasoning_text": "acme, acme"},
+        {"role": "tool", "turn": 0, "text": "Acme Ltd"},
+        {"role": "assistant", "turn": 1, "text": "In the north."},
+    ]
+    calls = [
+        call("find", '{"name":"acme"}', message_index=1, result_index=2),
+        call("look", "{}", message_index=1, output_text="x" * 200 + " 50% of acme_ltd " + "y" * 200),
+    ]
+    store = build_store(tmp_path, [rollout(sample_id="a", messages=messages, tool_calls=calls)])
+    rollout_id = str(store.connection.sql("SELECT rollout_id FROM rollouts").fetchall()[0][0])
+    found = trajectory_search(store, rollout_id=rollout_id, text="ACME")
+    places = zip(found["message_index"], found["place"], found["num_matches"], strict=True)
+    assert list(places) == [(0, "user", 1), (1, "reasoning", 2), (1, "output", 1), (1, "call", 1), (1, "output", 1)]
+    assert found["snippet"].iloc[4].strip("x y") == "50% of acme_ltd"
+    assert len(trajectory_search(store, rollout_id=rollout_id, text="50% of")) == 1
+    assert trajectory_search(store, rollout_id=rollout_id, text="5_% of").empty
+    assert trajectory_search(store, rollout_id=rollout_id, text="").empty
