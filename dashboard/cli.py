@@ -17,6 +17,7 @@ from rich.text import Text
 
 from dashboard import show
 from dashboard.pulls import land_openai, landed_paths
+from dashboard.reward_names import by_split
 from dashboard.sample import sample_data
 from dashboard.terminal import console, harmless
 from ingest.doctor import examine
@@ -35,6 +36,7 @@ from queries.connection import open_store
 from queries.export import export as run_export
 from queries.filters import Filters
 from queries.ingests import run_overview
+from queries.reported import reported_metrics
 
 app = typer.Typer(
     name="observatory",
@@ -234,7 +236,10 @@ def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[st
         report = run_ingest(store, request, notify)
     report.notes = [*notes, *report.notes]
     filters = Filters(run_ids=tuple(sorted(report.runs)))
-    overview = run_overview(open_store(store.root), filters) if report.runs else None
+    overview = None
+    if report.runs:
+        opened = open_store(store.root)
+        overview = by_split(run_overview(opened, filters), reported_metrics(opened, filters, only_reward=True))
     show.report(report, overview, as_json=as_json)
     return report.exit_code
 

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 from rich.table import Table
 
 from dashboard.terminal import console, harmless, shown, wide
+from dashboard.words import NOTHING
 from ingest.doctor import Finding
 from ingest.errors import QuestionError
 from ingest.runner import Progress as Done
@@ -115,10 +118,15 @@ def reward_sentence(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["first_reward"]):
         return "not scored"
     name = "as its source reports it" if pd.isna(row["reward_name"]) else str(row["reward_name"])
-    change = f"{row['first_reward']:.3f}"
+    change = _three(row["first_reward"])
     if row["num_steps"] > 1:
-        change += f" → {row['last_reward']:.3f}"
+        change += f" → {_three(row['last_reward'])}"
     return f"reward {change} (mean over samples; {name})"
+
+
+def _three(value: float) -> str:
+    # As on the screen: the last bits of a mean, which its order of summing decides, do not decide a tie.
+    return f"{float(f'{value:.12g}'):.3f}"
 
 
 def _report_object(done: Report, overview: pd.DataFrame | None) -> dict[str, Any]:
@@ -208,9 +216,13 @@ def _print_table(answer: pd.DataFrame) -> None:
     fitting = _fitting(texts, headers, out.width if out.is_terminal else None)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in fitting:
-        numeric = pd.api.types.is_numeric_dtype(answer[name])
         header = headers[name] if out.is_terminal else name
-        table.add_column(header, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+        if _is_numeric(answer[name]):
+            width = max(map(len, (*texts[name], *header.split("\n"))))
+            texts[name] = [each.rjust(width) for each in texts[name]]
+            header = "\n".join(line.rjust(width) for line in header.split("\n"))
+        # Columns that may not overflow are all set left by Rich, whatever they ask for.
+        table.add_column(header, no_wrap=True, overflow="ignore")
     for row in zip(*(texts[name] for name in fitting), strict=True):
         table.add_row(*map(escape, row))
     (out if out.is_terminal else wide()).print(table, crop=False)
@@ -218,6 +230,18 @@ def _print_table(answer: pd.DataFrame) -> None:
     if hidden:
         listed = ", ".join(hidden)
         aside.print(f"{len(hidden)} more columns ({listed}): --format csv or json shows all", highlight=False)
+
+
+def _is_numeric(column: "pd.Series[Any]") -> bool:
+    """Whether a column holds numbers; one of numbers and NULLs may have any type."""
+    if column.dtype != object:
+        return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    known = [each for each in column if not _is_null(each)]
+    return bool(known) and all(isinstance(each, Number) and not isinstance(each, bool | np.bool_) for each in known)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
 def _wrapped(name: str, width: int) -> str:
@@ -246,9 +270,11 @@ def _fitting(texts: Mapping[str, Sequence[str]], headers: Mapping[str, str], wid
 
 
 def cell(value: Any) -> str:
-    """A value for a person: four significant digits, thousands separated, nothing for NULL."""
-    if value is None or value is pd.NA or (isinstance(value, float) and value != value) or value is pd.NaT:
-        return ""
+    """A value for a person: four significant digits, thousands separated, "–" for NULL."""
+    if _is_null(value):
+        return NOTHING
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, pd.Timestamp):

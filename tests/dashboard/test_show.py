@@ -2,12 +2,14 @@
 
 import io
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
-from dashboard.show import encoded
+from dashboard.show import encoded, frame
 
 CURVE = [0.1 + 0.2, 1 / 3, 2.0]
 ANSWER = pd.DataFrame(
@@ -59,3 +61,15 @@ def test_a_list_of_thousands_is_not_cut_in_csv() -> None:
 def test_parquet_holds_the_same_lists() -> None:
     job, empty = pq.read_table(io.BytesIO(encoded(ANSWER, "parquet"))).to_pylist()
     assert (job["splits"], job["reward_by_step"], empty["splits"]) == (["train", "valid"], CURVE, None)
+
+
+def test_numbers_stand_right_and_null_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    values = [1.5, None, Decimal("12.25")]
+    answer = pd.DataFrame(
+        {"name": ["a", None, "c"], "value": pd.Series(values, dtype=object), "is_on": [True, False, None]}
+    )
+    frame(answer, "table", None)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["name  value  is_on", "a       1.5  True", "–         –  False", "c     12.25  –"]
+    assert encoded(answer, "csv").decode().splitlines()[2] == ",,False"
+    assert json.loads(encoded(answer, "json"))[1] == {"name": None, "value": None, "is_on": False}
