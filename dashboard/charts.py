@@ -61,7 +61,16 @@ def template(theme: str) -> go.layout.Template:
             "separators": ".\u202f",
             "hoverlabel": {"font": {"family": FONT, "size": 12}, "align": "left", "namelength": -1},
             "hovermode": "closest",
-            "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0},
+            "legend": {
+                "orientation": "h",
+                "yanchor": "bottom",
+                "y": 1.02,
+                "xanchor": "left",
+                "x": 0,
+                "traceorder": "normal",
+            },
+            # Labels in a plot stay readable where a line runs through them.
+            "annotationdefaults": {"bgcolor": rgba(colours["paper"], 0.75), "borderpad": 1},
             "xaxis": axis,
             "yaxis": axis,
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours["muted"], "activecolor": CANDIDATE},
@@ -73,9 +82,14 @@ def _scale(colours: Sequence[str]) -> list[list[Any]]:
     return [[index / (len(colours) - 1), colour] for index, colour in enumerate(colours)]
 
 
-def run_colours(run_ids: Iterable[str]) -> dict[str, str]:
-    """Colour of each run; give all runs of the store in their fixed order (`data.run_names()`), not the shown."""
-    return {run_id: RUN_COLOURS[number % len(RUN_COLOURS)] for number, run_id in enumerate(run_ids)}
+def run_colours(run_ids: Iterable[str], baseline: str | None = None) -> dict[str, str]:
+    """Colour of each run; give all runs of the store in their fixed order (`data.run_names()`), not the shown.
+
+    The baseline (`data.baseline()`), where the store has one, is grey as it is in a comparison.
+    """
+    others = [each for each in run_ids if each != baseline]
+    found = {run_id: RUN_COLOURS[number % len(RUN_COLOURS)] for number, run_id in enumerate(others)}
+    return found if baseline is None else found | {baseline: BASELINE}
 
 
 def run_dashes(run_ids: Iterable[str]) -> dict[str, str]:
@@ -163,6 +177,39 @@ def curve(
 def _values(column: pd.Series) -> Any:
     """Numbers as a float array (NaN = gap), anything else as it is."""
     return column.to_numpy(float, na_value=float("nan")) if pd.api.types.is_numeric_dtype(column) else column.to_numpy()
+
+
+def targets(x: Any, y: Any, customdata: list[dict[str, Any]], text: list[str], *, size: int) -> go.Scatter:
+    """Invisible markers over the cells of a heatmap, which cannot be clicked itself; `text` is shown on hover.
+
+    With very many cells they are drawn by WebGL.
+    """
+    kind = go.Scatter if len(customdata) <= MAX_MARKS else go.Scattergl
+    unseen = {"color": "rgba(0,0,0,0)", "opacity": 0}
+    return kind(
+        x=x,
+        y=y,
+        mode="markers",
+        marker={"size": size, "symbol": "square", "color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        selected={"marker": unseen},
+        unselected={"marker": unseen},
+        showlegend=False,
+        customdata=customdata,
+        text=text,
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def colour_bar(title: str, **options: Any) -> dict[str, Any]:
+    """The scale beside a heatmap, as quiet as an axis."""
+    font = {"size": 12}
+    return {
+        "title": {"text": title, "side": "right", "font": font},
+        "tickfont": font,
+        "thickness": 12,
+        "outlinewidth": 0,
+        **options,
+    }
 
 
 def shown(text: str, length: int = 40) -> str:

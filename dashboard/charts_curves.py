@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard import charts, words
+from dashboard import charts
 from dashboard.rows import by, by_run
 from queries.smoothing import ema
 
@@ -32,12 +32,13 @@ class Looks:
     """How runs look on every page: name, colour, dash and symbol by run id, in the store's fixed order."""
 
     names: Mapping[str, str]
+    baseline: str | None = None
     colours: dict[str, str] = field(init=False)
     dashes: dict[str, str] = field(init=False)
     symbols: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "colours", charts.run_colours(self.names))
+        object.__setattr__(self, "colours", charts.run_colours(self.names, self.baseline))
         object.__setattr__(self, "dashes", charts.run_dashes(self.names))
         object.__setattr__(self, "symbols", charts.run_symbols(self.names))
 
@@ -91,7 +92,7 @@ def reward_figure(
         part = frame if facet is None else frame[frame["environment"] == facet]
         for run_id, rows in by_run(part).items():
             for subset, line in rows.groupby("subset", sort=False):
-                _line(drawn, line, looks, run_id, series, number, str(subset), legend=number == 0)
+                _line(drawn, line, looks, run_id, series, number, str(subset), number == 0, _span(frame))
     if len(facets) > 1:
         drawn.update_yaxes(matches="y")
     if reported is not None and facets == [None]:
@@ -108,7 +109,8 @@ def small_multiples(
     drawn = _grid([each.title for each in panels], "", height=250 * ((len(panels) + 1) // 2) + 30)
     for number, series in enumerate(panels):
         for run_id, rows in by_run(frame).items():
-            _line(drawn, rows.assign(environment=None), looks, run_id, series, number, select_as, number == 0)
+            rows = rows.assign(environment=None)
+            _line(drawn, rows, looks, run_id, series, number, select_as, number == 0, _span(frame))
         row, column = _cell(number, len(panels))
         drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if "%" in series.digits else None, row=row, col=column)
     return drawn
@@ -122,7 +124,7 @@ def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     for number, grader in enumerate(graders):
         for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
             rows = rows.assign(environment=None)
-            _line(drawn, rows, looks, run_id, score, number, "all", legend=number == 0)
+            _line(drawn, rows, looks, run_id, score, number, "all", number == 0, _span(frame))
     return drawn
 
 
@@ -181,15 +183,20 @@ def _line(
     number: int,
     subset: str,
     legend: bool,  # noqa: FBT001 (private)
+    span: tuple[float, float] | None,
 ) -> None:
-    """One series of one run: band, points, from 20 points on a smoothed line; without steps a level."""
+    """One series of one run: band, points, from 20 points on a smoothed line; without steps a level over the span."""
     part = go.Figure()
     name = looks.name(run_id) + {"effective": ", trained on", "batch": ", all rollouts"}.get(subset, "")
     colour = looks.colours.get(run_id, charts.BASELINE)
     rows = frame[frame["step"].notna()].sort_values("step")
     row, column = _cell(number, len([axis for axis in drawn.layout if str(axis).startswith("yaxis")]))
     if rows.empty:
-        _level(drawn, frame, series, name, colour, row, column)
+        if level := _level(frame.assign(subset=subset).head(1), series, name, colour, span):
+            level.update(showlegend=legend)
+            drawn.add_trace(level, row=row, col=column)
+        if span is None:
+            drawn.update_xaxes(title_text=None, row=row, col=column)
         return
     many = len(rows) >= SMOOTH_FROM
     charts.curve(
@@ -224,31 +231,50 @@ def _line(
         drawn.add_trace(trace, row=row, col=column)
 
 
+def _span(frame: pd.DataFrame) -> tuple[float, float] | None:
+    """First and last step of a figure; None where nothing in it has steps."""
+    known = frame["step"].dropna().astype(float)
+    return (known.min(), known.max()) if len(known) else None
+
+
 def _level(
-    drawn: go.Figure, frame: pd.DataFrame, series: Series, name: str, colour: str, row: int, column: int
-) -> None:
-    """A run without steps: one value, drawn across."""
-    value = frame[series.y].iloc[0] if len(frame) else None
-    if value is not None and pd.notna(value):
-        text = f"{charts.shown(name, 24)} {words.percent(value) if '%' in series.digits else words.number(value)}"
-        line = {"color": colour, "width": 1.5, "dash": "dash"}
-        font = {"color": colour, "size": 12}
-        drawn.add_hline(
-            float(value),
-            line=line,
-            annotation={"text": text, "font": font},
-            row=row,
-            col=column,
-            exclude_empty_subplots=False,
+    rows: pd.DataFrame, series: Series, name: str, colour: str, span: tuple[float, float] | None
+) -> go.Scatter | None:
+    """A run without steps: its value across all steps, a point with its interval where nothing has any."""
+    if rows.empty or pd.isna(rows[series.y].iloc[0]):
+        return None
+    value = float(rows[series.y].iloc[0])
+    points = charts.points(rows, [*(each for each in POINT if each in rows), *_hovered(series)])
+    common = {"name": charts.shown(name), "legendgroup": name, "hovertemplate": _hover(name, series, stepped=False)}
+    if span is not None:
+        return go.Scatter(
+            x=list(span),
+            y=[value, value],
+            mode="lines+markers",
+            line={"color": colour, "width": 1.8, "dash": "dash"},
+            marker={"color": colour, "size": [0, 8], "symbol": "line-ns-open"},
+            customdata=points * 2,
+            **common,
         )
+    bounds = [rows[each].iloc[0] for each in (series.low, series.high) if each]
+    reach = None
+    if len(bounds) == 2 and all(pd.notna(each) for each in bounds):
+        reach = {"array": [bounds[1] - value], "arrayminus": [value - bounds[0]], "width": 5, "thickness": 1.4}
+    marker = {"color": colour, "size": 10}
+    return go.Scatter(
+        x=[charts.shown(name, 28)], y=[value], mode="markers", marker=marker, error_y=reach, customdata=points, **common
+    )
 
 
 def _hovered(series: Series) -> list[str]:
     return [each for each in (series.num, series.low, series.high) if each]
 
 
-def _hover(name: str, series: Series) -> str:
-    lines = [f"<b>{charts.shown(name)}</b>, step %{{x}}", f"{series.title or 'score'} %{{y:{series.digits}}}"]
+def _hover(name: str, series: Series, *, stepped: bool = True) -> str:
+    lines = [
+        f"<b>{charts.shown(name)}</b>{', step %{x}' if stepped else ''}",
+        f"{series.title or 'score'} %{{y:{series.digits}}}",
+    ]
     if series.low and series.high:
         bounds = f"%{{customdata.{series.low}:{series.digits}}} to %{{customdata.{series.high}:{series.digits}}}"
         lines.append(f"{series.interval} {bounds}")

@@ -9,15 +9,16 @@ import plotly.graph_objects as go
 from dashboard import charts
 from dashboard.charts_curves import Series
 from dashboard.rows import records, texts
+from dashboard.words import percent, plural
 
 KINDS: Final = (
-    ("num_wasted_calls", "same output, wasted", "#D55E00", ""),
-    ("num_same_not_wasted", "same output, something may have changed", "#E69F00", ""),
+    ("num_wasted_calls", "same output, wasted", "#6B4E9E", ""),
+    ("num_same_not_wasted", "same output, something may have changed", "#9C84C6", ""),
     ("num_unknown_output", "output not known", "#9AA3AE", "/"),
-    ("num_different_output", "different output", "#56B4E9", ""),
-    ("num_near_repeats", "alike, not equal", "#B8C7D6", "."),
+    ("num_different_output", "different output", "#C5B7E0", ""),
+    ("num_near_repeats", "alike, not equal", "#B4A5D2", "."),
 )
-"""What a repeat can be, from the worst to the most harmless: column, words, colour, pattern."""
+"""What a repeat can be, from the worst to the most harmless: column, words, colour (of no run), pattern."""
 OVER_STEPS: Final = (
     Series("repeat_rate", "repeat rate", num="num_calls", over="calls", digits=".1%"),
     Series("near_repeat_rate", "near-repeat rate", num="num_calls", over="calls", digits=".1%"),
@@ -58,7 +59,7 @@ def tool_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
 
 
 def transition_figure(frame: pd.DataFrame) -> go.Figure:
-    """Which tool follows which, as a grid of shares by row; markers can be clicked, cells cannot."""
+    """Which tool follows which, as a grid of shares by row; a click on a cell hands back its pair of tools."""
     counts = frame.groupby("from_tool")["num_transitions"].sum().sort_values(ascending=False)
     tools = texts(counts.index.to_series())[:MAX_TOOLS]
     rows, columns = [START, *tools], [*tools, END]
@@ -78,10 +79,27 @@ def transition_figure(frame: pd.DataFrame) -> go.Figure:
         zmax=1,
         colorscale=[[index / 6, colour] for index, colour in enumerate(charts.SEQUENTIAL)],
         texttemplate="%{z:.0%}",
-        hovertemplate="after %{y}: %{x} in %{z:.1%}<extra></extra>",
-        colorbar={"tickformat": ".0%", "title": {"text": "share of the row"}, "thickness": 12},
+        hoverinfo="skip",
+        colorbar=charts.colour_bar("share of the row", tickformat=".0%"),
         xgap=2,
         ygap=2,
     )
-    drawn.update_yaxes(autorange="reversed")
+    drawn.add_trace(_targets(part))
+    drawn.update_xaxes(showgrid=False)
+    drawn.update_yaxes(autorange="reversed", showgrid=False)
     return drawn
+
+
+def _targets(part: pd.DataFrame) -> go.Scatter:
+    """Invisible markers over the cells: a heatmap's own cells cannot be clicked."""
+    return charts.targets(
+        [charts.shown(each, 24) for each in part["target"]],
+        [charts.shown(each, 24) for each in part["source"]],
+        charts.points(part, ["run_id", "from_tool", "to_tool", "num_transitions"]),
+        [
+            f"after {charts.shown(row['source'])}: {charts.shown(row['target'])} in {percent(row['share'])} "
+            f"({plural(row['num_transitions'], 'time')})"
+            for row in records(part)
+        ],
+        size=26,
+    )

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 import pandas as pd
 
 from dashboard.compare_words import by_measure, cut, fixed
-from dashboard.words import percent, plural, whole
+from dashboard.words import percent, plural, verb, whole
 
 Arms: TypeAlias = Mapping[str, Mapping[Hashable, Any]]
 """Rows of `compare_failures` by arm."""
@@ -91,7 +91,7 @@ def _unpaired(reward: Mapping[str, Any], arms: Arms) -> Iterator[str]:
         if num
     ]
     if left:
-        yield f"{_and(left)} have no partner and are left out."
+        yield f"{_and(left)} {verb(sum(alone.values()), 'has', 'have')} no partner and {_left_out(alone)}."
     unknown = [f"the {name}" for name, arm in arms.items() if arm["num_with_sample"] < arm["num_rollouts"]]
     if unknown:
         yield f"some rollouts of {_and(unknown)} name no sample and cannot be paired."
@@ -107,7 +107,7 @@ def _rollout_failures(reward: Mapping[str, Any], arms: Arms) -> Iterator[str]:
         yield f"{text}."
     for name, what in (("truncation_rate", "truncated"), ("budget_exceeded_rate", "out of budget")):
         if _apart(arms, name, 0.05):
-            yield f"{_both(arms, name)} ended {what}."
+            yield f"{_both(arms, name)} ended {what}: part of the difference may be that."
 
 
 def _call_failures(arms: Arms) -> Iterator[str]:
@@ -119,13 +119,18 @@ def _call_failures(arms: Arms) -> Iterator[str]:
 
 
 def _unscored(arms: Arms) -> Iterator[str]:
+    lacking = {name: arm["num_rollouts"] - arm["num_scored"] for name, arm in arms.items()}
     left = [
-        f"{whole(arm['num_rollouts'] - arm['num_scored'])} of {plural(arm['num_rollouts'], 'rollout')} of the {name}"
-        for name, arm in arms.items()
-        if arm["num_scored"] < arm["num_rollouts"]
+        f"{whole(num)} of {plural(arms[name]['num_rollouts'], 'rollout')} of the {name}"
+        for name, num in lacking.items()
+        if num
     ]
     if left:
-        yield f"{_and(left)} have no reward and are in no reward here."
+        yield f"{_and(left)} {verb(sum(lacking.values()), 'has', 'have')} no reward and {_left_out(lacking)} of it."
+
+
+def _left_out(counts: Mapping[str, int]) -> str:
+    return verb(sum(counts.values()), "is left out", "are left out")
 
 
 def _versions(pairing: pd.DataFrame, *, by_position: bool) -> Iterator[str]:

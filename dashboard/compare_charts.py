@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 
 from dashboard import charts
 from dashboard.compare_words import TITLES
-from dashboard.words import percent
+from dashboard.words import number, percent
 from queries.comparison import MEASURES
 
 _KINDS: Final = (
-    ("better", "better reward", charts.GOOD, "triangle-up"),
-    ("same", "same reward", charts.BASELINE, "circle"),
-    ("worse", "worse reward", charts.BAD, "triangle-down"),
+    ("better", "better", charts.GOOD, "triangle-up"),
+    ("same", "same", charts.BASELINE, "circle"),
+    ("worse", "worse", charts.BAD, "triangle-down"),
 )
 _MAIN, _EDGE = [0.0, 0.85], [0.88, 1.0]
 """Shares of width and height for the points and for the marginal histograms beside them."""
@@ -45,7 +45,8 @@ def scatter(samples: pd.DataFrame, cost: str, eps_reward: float, eps_cost: float
         for start, name, colour, symbol in _KINDS:
             rows = shown["quadrant"].str.startswith(start).to_numpy(bool)
             if rows.any():
-                drawn.add_trace(_points(shown[rows], cost, f"{name} ({rows.sum()})", colour, symbol))
+                kind = f"{name}{_beyond(start, eps_reward)} ({rows.sum()})"
+                drawn.add_trace(_points(shown[rows], cost, kind, colour, symbol))
         drawn.add_trace(_counts(x, y))
     histogram = {"marker_color": charts.BASELINE, "showlegend": False, "opacity": 0.55}
     drawn.add_trace(
@@ -69,6 +70,14 @@ def scatter(samples: pd.DataFrame, cost: str, eps_reward: float, eps_cost: float
         yaxis2={"domain": _EDGE, "anchor": "x", **hidden},
     )
     return drawn
+
+
+def _beyond(kind: str, eps_reward: float) -> str:
+    """How much of a difference in reward a kind of point means; nothing where every difference counts."""
+    if eps_reward <= 0:
+        return " reward"
+    width = number(eps_reward, 2)
+    return f" reward, within ±{width}" if kind == "same" else f" by more than {width}"
 
 
 def _points(rows: pd.DataFrame, cost: str, name: str, colour: str, symbol: str) -> go.Scatter:
@@ -135,6 +144,7 @@ def grid(quadrants: pd.DataFrame, theme: str) -> go.Figure:
     if not quadrants["num_paired"].iloc[0]:
         return drawn
     by_name = {row["quadrant"]: row for row in quadrants.to_dict("records")}
+    title = TITLES[str(quadrants["cost"].iloc[0])]
     rows, columns = ("worse", "same", "better"), ("fewer", "same", "more")
     cells = [[by_name[f"{row}_{column}"] for column in columns] for row in rows]
     shares = [[float(cell["share"]) for cell in row] for row in cells]
@@ -152,10 +162,19 @@ def grid(quadrants: pd.DataFrame, theme: str) -> go.Figure:
             showscale=False,
             xgap=3,
             ygap=3,
-            hovertemplate="reward %{y}, cost %{x}<br>%{text}<extra></extra>",
+            hoverinfo="skip",
         )
     )
-    title = TITLES[str(quadrants["cost"].iloc[0])]
+    told = [cell for row in cells for cell in row]
+    drawn.add_trace(
+        charts.targets(
+            [column for _ in rows for column in columns],
+            [row for row in rows for _ in columns],
+            [{"quadrant": str(cell["quadrant"]), "num_samples": int(cell["num_samples"])} for cell in told],
+            [f"reward {each['quadrant'].replace('_', ', ' + title + ' ')}<br>{_cell(each)}" for each in told],
+            size=90,
+        )
+    )
     drawn.update_layout(height=480, margin={"t": 36})
     drawn.update_xaxes(title_text=title, showgrid=False, fixedrange=True)
     drawn.update_yaxes(title_text="reward", showgrid=False, fixedrange=True)

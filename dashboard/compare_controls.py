@@ -7,6 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import compare_arms, data
+from dashboard.choices import choice
+from dashboard.compare_words import TITLES
 from dashboard.parts import plain
 from queries.compare import METHODS
 from queries.compared_samples import COSTS
@@ -100,7 +102,7 @@ def _options(sides: dict[str, Any]) -> Chosen:
 
 def cost_picker() -> str:
     """Draw the choice of what stands against the reward."""
-    return str(st.selectbox("Reward against", COSTS, key="cost", bind="query-params", width=260))
+    return choice("Reward against", {each: TITLES[each] for each in COSTS}, "cost", width=260)
 
 
 def side_filters(arm: pd.Series) -> Filters:

@@ -11,7 +11,7 @@ from dashboard import compare_charts, compare_words, data, parts
 from dashboard.compare_controls import Chosen, cost_picker, side_filters
 
 
-def plane(chosen: Chosen, tables: DeltaGenerator) -> list[dict[str, Any]]:
+def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> list[dict[str, Any]]:
     """Draw the samples' differences and the quadrants beside chance, with tables in `tables`; returns the selected."""
     cost = cost_picker()
     judged = replace(chosen, cost=cost).judged
@@ -26,24 +26,25 @@ def plane(chosen: Chosen, tables: DeltaGenerator) -> list[dict[str, Any]]:
         figure = compare_charts.scatter(samples, cost, bands["eps_reward"], bands["eps_cost"])
         picked = parts.plot(figure, "compare_scatter", samples, select=True)
     with right:
-        parts.plot(compare_charts.grid(quadrants, data.theme()), "compare_grid", quadrants)
+        cells = parts.plot(compare_charts.grid(quadrants, data.theme()), "compare_grid", quadrants, select=True)
+        picked += compare_words.in_quadrants(samples, [each["quadrant"] for each in cells])
         st.caption(parts.plain(f"In each quadrant: {compare_words.IN_A_CELL} {compare_words.claims(quadrants)}"))
     with tables:
         parts.table(quadrants, "compare_quadrants", label="Quadrants")
-        parts.table(samples, "compare_samples", label="Samples")
+        parts.table(samples, "compare_samples", label="Samples", on_row=lambda row: both_sides([row], failures, "row"))
     return picked
 
 
-def both_sides(picked: list[dict[str, Any]], failures: pd.DataFrame) -> None:
+def both_sides(picked: list[dict[str, Any]], failures: pd.DataFrame, key: str) -> None:
     """List the rollouts of the selected samples, the baseline's beside the candidate's."""
     if not picked:
-        st.caption("Select a point to read both sides' rollouts of that sample.")
+        st.caption("Click a point, or a quadrant, to read both sides' rollouts of its samples.")
         return
     st.subheader(f"Rollouts of {parts.plain(compare_words.picked(picked))}", anchor=False)
     for column, (_, arm) in zip(st.columns(2, gap="medium"), failures.iterrows(), strict=True):
-        key = "sample_id" if arm["arm"] == "baseline" else "candidate_sample_id"
-        ids = tuple(each[key] for each in picked)
+        column_of = "sample_id" if arm["arm"] == "baseline" else "candidate_sample_id"
+        ids = tuple(str(each[column_of]) for each in picked if each[column_of] is not None)
         rollouts = data.ask("rollouts", side_filters(arm), sample_ids=ids)
         with column:
             st.markdown(f"**{str(arm['arm']).capitalize()}** · {parts.plain(arm['label'])}")
-            parts.rollout_list(compare_words.listed(rollouts), f"compare_{arm['arm']}")
+            parts.rollout_list(compare_words.listed(rollouts), f"compare_{key}_{arm['arm']}")

@@ -46,6 +46,10 @@ _UNITS = {"latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
 _FIGURES = ("reward", "tool_calls", "turns", "output_tokens", "latency_s", "tool_calls_failed", "repeats", "pass_rate")
 _NUM_FIGURES = 5
 _MORE_IS_BETTER = ("reward", "pass_rate", "tool_calls_succeeded")
+MAX_PICKED: Final = 100
+"""Samples of a quadrant whose rollouts are listed."""
+_NEITHER = ("tool_calls", "turns", "sequential_rounds", "tool_output_bytes")
+"""How the agent goes about it: neither more nor less of it is better in itself."""
 
 
 def verdict(measures: pd.DataFrame, failures: pd.DataFrame) -> str:
@@ -116,7 +120,7 @@ def figures(measures: pd.DataFrame) -> list[Figure]:
 
 def _figure(name: str, row: Mapping[str, Any]) -> Figure:
     good = None
-    if pd.notna(row["ci_low"]) and not row["ci_low"] <= 0 <= row["ci_high"]:
+    if name not in _NEITHER and pd.notna(row["ci_low"]) and not row["ci_low"] <= 0 <= row["ci_high"]:
         good = (row["delta_mean"] > 0) == (name in _MORE_IS_BETTER)
     unit = _UNITS.get(name, "")
     means = (
@@ -168,6 +172,12 @@ def cut(text: object) -> str:
 def picked(points: list[dict[str, Any]]) -> str:
     """Which samples are selected: "sample 17", "3 samples"."""
     return f"sample {cut(points[0]['sample_id'])}" if len(points) == 1 else plural(len(points), "sample")
+
+
+def in_quadrants(samples: pd.DataFrame, quadrants: list[str]) -> list[dict[str, Any]]:
+    """The samples of some quadrants as a selection, the first hundred of them."""
+    found = samples[samples["quadrant"].isin(quadrants)][["sample_id", "candidate_sample_id"]].head(MAX_PICKED)
+    return found.to_dict("records")  # type: ignore[return-value]
 
 
 def listed(rollouts: pd.DataFrame) -> pd.DataFrame:

@@ -9,9 +9,10 @@ import streamlit as st
 
 from dashboard import charts_curves, curve_words, data, parts, words
 from dashboard.charts_curves import Looks, Series
+from dashboard.choices import choice
 from dashboard.rows import drawn_runs, records, texts
 from dashboard.run_words import SPLIT_NAMES, reward_name
-from dashboard.selection import rollouts_behind
+from dashboard.selection import opening, rollouts_behind
 from queries.filters import Filters
 
 LEADING: Final = ("valid", "test", "production")
@@ -104,11 +105,8 @@ def behaviour(filters: Filters, splits: Sequence[str | None], looks: Looks) -> N
     found = data.ask("behaviour_by_step", filters)
     split = splits[0]
     if len(splits) > 1:
-        chosen = st.segmented_control(
-            "Split", [each for each in splits if each], default=splits[0], key="behaviour_split",
-            format_func=lambda each: SPLIT_NAMES.get(each, each), label_visibility="collapsed",
-        )  # fmt: skip
-        split = chosen or split
+        titles = {each: SPLIT_NAMES.get(each, each) for each in splits if each}
+        split = choice("Split", titles, "behaviour_split", kind="buttons", label_visibility="collapsed")
     frame = drawn_runs(of_split(found, split))
     parts.verdict(curve_words.behaviour(frame, looks.names))
     panels, more = ([each for each in group if frame[each.y].notna().any()] for group in (MAIN, MORE))
@@ -127,7 +125,7 @@ def behaviour(filters: Filters, splits: Sequence[str | None], looks: Looks) -> N
             )
             rollouts_behind(points, "more_behaviour")
     _endings(filters, split, looks)
-    parts.table(found, "behaviour")
+    parts.table(found, "behaviour", on_row=opening("behaviour"))
 
 
 def _endings(filters: Filters, split: str | None, looks: Looks) -> None:
@@ -137,7 +135,7 @@ def _endings(filters: Filters, split: str | None, looks: Looks) -> None:
         return
     with st.expander("How rollouts end, step by step"):
         runs = texts(stepped["run_id"])
-        run_id = runs[0] if len(runs) == 1 else st.selectbox("Run", runs, format_func=looks.name, key="endings_run")
+        run_id = runs[0] if len(runs) == 1 else choice("Run", {each: looks.name(each) for each in runs}, "endings_run")
         rows = stepped[stepped["run_id"] == run_id]
         rollouts_behind(parts.plot(charts_curves.stop_figure(rows), "stop_reasons", rows, select=True), "endings")
 
@@ -160,8 +158,8 @@ def provider_metrics(filters: Filters, looks: Looks) -> None:
     if others.empty:
         return
     with st.expander(f"What the trainer reported besides ({others['name'].nunique()} metrics)"):
-        name = st.selectbox("Metric", texts(others["name"]), key="metric")
+        name = st.selectbox("Metric", texts(others["name"]), key="metric", bind="query-params")
         rows = drawn_runs(others[others["name"] == name].drop_duplicates(["run_id", "step"]))
         series = Series("value", str(name), num="step", over="", digits=",.4~r")
         drawn = charts_curves.reward_figure(rows.assign(environment=None, subset="all"), looks, series)
-        parts.plot(drawn, "reported_metric", rows)
+        rollouts_behind(parts.plot(drawn, "reported_metric", rows, select=True), "reported_metric")

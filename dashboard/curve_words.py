@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.rows import by, by_run, records, texts
 from dashboard.run_words import reward_name
-from dashboard.words import number, percent, plural, signed, whole
+from dashboard.words import number, percent, plural, seconds, signed, verb, whole
 
 MAX_NAMED = 3
 """Runs that get a sentence each; with more, one sentence speaks of all."""
@@ -117,7 +117,8 @@ def failures(curve: pd.DataFrame, names: Mapping[str, str]) -> str:
 def unscored(curve: pd.DataFrame) -> str:
     """That rollouts have no reward, so that they are in no mean; else nothing."""
     lost, total = int((curve["num_rollouts"] - curve["num_scored"]).sum()), int(curve["num_rollouts"].sum())
-    return f"{whole(lost)} of {plural(total, 'rollout')} were not scored and are in no mean." if lost else ""
+    are = verb(lost, "was not scored and is", "were not scored and are")
+    return f"{whole(lost)} of {plural(total, 'rollout')} {are} in no mean." if lost else ""
 
 
 def environments(found: list[str]) -> str:
@@ -194,7 +195,7 @@ def behaviour(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
 _BEHAVIOUR: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("tool_calls_mean", "tool calls per rollout", number),
     ("reasoning_tokens_mean", "reasoning tokens", whole),
-    ("latency_p50_s", "median latency (s)", number),
+    ("latency_p50_s", "median latency", seconds),
     ("tool_error_rate", "failed calls", percent),
     ("repeat_rate", "repeated calls", percent),
 )

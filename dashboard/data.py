@@ -127,6 +127,13 @@ def run_names() -> dict[str, str]:
     return dict(zip(frame["run_id"], frame["name"].fillna(frame["run_id"]), strict=True))
 
 
+def baseline() -> str | None:
+    """The run that is drawn in the baseline's grey: the first of kind `baseline`, if there is one."""
+    frame = ask("run_names")
+    found = frame.loc[frame["kind"] == "baseline", "run_id"]
+    return str(found.iloc[0]) if len(found) else None
+
+
 def theme() -> Literal["light", "dark"]:
     """The theme in the reader's browser."""
     return "dark" if st.context.theme.type == "dark" else "light"

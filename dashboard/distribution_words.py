@@ -20,7 +20,7 @@ def summary(frame: pd.DataFrame, groups: list[str], measure: RolloutMeasure) -> 
         return f"No rollout that is left says anything about {measure.title}."
     shown = known if len(known) <= MAX_NAMED else [known[0], known[-1]]
     sentences = [
-        f"{name}: median {_valued(row['p50'], measure)}, half of the rollouts between {exact(row['p25'])} and "
+        f"{name}: median {valued(row['p50'], measure)}, half of the rollouts between {exact(row['p25'])} and "
         f"{exact(row['p75'])}, one in twenty above {exact(row['p95'])} "
         f"(n = {plural(row['num_rollouts'], 'rollout')})."
         for row, name in shown
@@ -34,8 +34,11 @@ def exact(value: float | None) -> str:
     return whole(value) if value is not None and float(value).is_integer() and abs(value) >= 1 else number(value)
 
 
-def _valued(value: float | None, measure: RolloutMeasure) -> str:
-    return f"{exact(value)} {measure.unit}" if measure.unit in ("s", "bytes", "tokens") else exact(value)
+def valued(value: float | None, measure: RolloutMeasure) -> str:
+    """A value with its unit: "9 calls", "60.0 s"; a reward has none."""
+    if measure.unit == measure.title:
+        return exact(value)
+    return f"{exact(value)} {measure.unit.removesuffix('s') if value == 1 and measure.unit != 's' else measure.unit}"
 
 
 def cautions(frame: pd.DataFrame, groups: list[str]) -> list[str]:
@@ -45,12 +48,15 @@ def cautions(frame: pd.DataFrame, groups: list[str]) -> list[str]:
     pooled = [name for row, name in rows if row["num_splits"] > 1]
     if pooled:
         found.append(f"{_listed(pooled)}: several splits are pooled; group by split, or choose one in the sidebar.")
-    steps = [(name, row["num_steps"]) for row, name in rows if row["num_steps"] > 1]
+    steps = {name: int(row["num_steps"]) for row, name in rows if row["num_steps"] > 1}
     if steps:
-        found.append(f"{_listed([name for name, _ in steps])}: up to {max(num for _, num in steps)} steps are pooled.")
+        most = "" if len(set(steps.values())) == 1 else "up to "
+        found.append(f"{_listed(list(steps))}: {most}{whole(max(steps.values()))} steps are pooled; group by step.")
     missing, total = (sum(int(row[each]) for row, _ in rows) for each in ("num_missing", "num_rollouts"))
     if missing and total:
-        found.append(f"{whole(missing)} of {plural(missing + total, 'rollout')} do not say, and are not drawn.")
+        found.append(
+            f"{whole(missing)} of {plural(missing + total, 'rollout')} do not tell this number and are left out."
+        )
     few = [name for row, name in rows if 0 < row["num_rollouts"] < FEW]
     if few:
         found.append(f"{_listed(few)}: fewer than {FEW} rollouts, too few for a shape.")
@@ -78,12 +84,12 @@ def tools(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         total = sum(int(row["num_calls"]) for row in rows)
         top, worst = rows[0], max(rows, key=lambda row: int(row["num_errors"]))
         text = (
-            f"{names.get(str(run_id), str(run_id))}: {plural(total, 'call')} of {plural(len(rows), 'tool')}, most of "
+            f"{names.get(str(run_id), str(run_id))}: {plural(total, 'call')} to {plural(len(rows), 'tool')}, most to "
             f"{top['tool']} ({percent(top['num_calls'] / total)})"
         )
         if worst["num_errors"]:
             failed = f"{whole(worst['num_errors'])} of {plural(worst['num_calls'], 'call')}"
-            text += f"; {worst['tool']} fails most, {failed}"
+            text += f"; {worst['tool']} fails most ({failed})"
         sentences.append(f"{text}.")
     return " ".join(sentences)
 
@@ -99,22 +105,22 @@ def tail(shares: pd.DataFrame, groups: list[str], measure: RolloutMeasure, thres
 
 
 def _tail(row: dict[str, Any], name: str, measure: RolloutMeasure, threshold: float) -> str:
-    above = f"above {_valued(threshold, measure)}"
+    above = f"above {valued(threshold, measure)}"
     if row["num_tail"] == 0:
         bound = percent(row["ci_high"])
-        return f"{name}: none of {plural(row['num_rollouts'], 'rollout')} is {above} (up to {bound} could be)."
+        return f"{name}: none of {plural(row['num_rollouts'], 'rollout')} is {above} (95 % interval up to {bound})."
     costs = [
         f"{percent(row[column])} of all {what}"
         for column, what in (
             ("tool_calls_share", "calls"),
             ("output_tokens_share", "output tokens"),
-            ("latency_share", "seconds"),
+            ("latency_share", "time"),
         )
         if row[column] is not None
     ]
     share = f"{percent(row['share'])} [{percent(row['ci_low'])}, {percent(row['ci_high'])}]"
     text = f"{name}: {share} of {plural(row['num_rollouts'], 'rollout')} are {above}"
-    return f"{text}; they cost {_and(costs)}." if costs else f"{text}."
+    return f"{text}; they take {_and(costs)}." if costs else f"{text}."
 
 
 def _and(parts: list[str]) -> str:
@@ -127,4 +133,5 @@ def without_interval(percentiles: pd.DataFrame) -> str:
     if lacking.empty:
         return ""
     named = ", ".join(f"P{int(each)}" for each in sorted(set(lacking["percentile"])))
-    return f"No interval for {named} everywhere: {lacking['reason'].iloc[-1]}."
+    where = "No group has" if len(lacking) == len(percentiles) else "Not every group has"
+    return f"{where} an interval for {named} ({lacking['reason'].iloc[-1]})."

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import data, parts
+from dashboard.choices import choice
 from dashboard.rows import texts
 from dashboard.tables import rollout_list
-from dashboard.words import plural
+from dashboard.words import plural, whole
 from queries.filters import Filters
 from queries.measures import GROUPINGS, ROLLOUT_MEASURES
 
@@ -21,12 +21,11 @@ def controls(key: str) -> tuple[str, str]:
     """Measure and grouping, chosen beside each other and kept in the address."""
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
-        measure = st.selectbox(
-            "Measure", list(ROLLOUT_MEASURES), key="measure", bind="query-params", help="A number every rollout has."
-        )
+        titles = {name: each.axis for name, each in ROLLOUT_MEASURES.items()}
+        measure = choice("Measure", titles, "measure", help="A number every rollout has.")
     with right:
         by = st.segmented_control("By", GROUPINGS, default="run", key="by", bind="query-params")
-    return measure or "tool_calls", by or "run"
+    return measure, by or "run"
 
 
 def scoped(filters: Filters, by: str) -> Filters:
@@ -42,19 +41,19 @@ def scoped(filters: Filters, by: str) -> Filters:
     return replace(filters, splits=(leading,))
 
 
-def page_of_rollouts(found: pd.DataFrame, key: str, what: str) -> None:
-    """A page of rollouts, with how many there are in all."""
+def listed(key: str, what: str, question: str, filters: Filters, **parameters: object) -> None:
+    """The rollouts that a question finds, a page at a time, with how many there are: "41 rollouts above 9"."""
+    page = int(st.session_state.get(f"page_{key}") or 1)
+    found = data.ask(question, filters, limit=PAGE, offset=(page - 1) * PAGE, **parameters)
+    if found.empty and page > 1:
+        page, found = 1, data.ask(question, filters, limit=PAGE, **parameters)
     if found.empty:
-        st.caption(f"No rollout {what}.")
+        st.caption(parts.plain(f"No rollout {what}."))
         return
     total = int(found["num_total"].iloc[0])
-    st.caption(parts.plain(f"{plural(total, 'rollout')} {what}; {len(found)} are listed."))
+    first = (page - 1) * PAGE + 1
+    part = "" if total <= PAGE else f"; listed are {whole(first)} to {whole(first + len(found) - 1)}"
+    st.caption(parts.plain(f"{plural(total, 'rollout')} {what}{part}."))
     rollout_list(found.drop(columns="num_total"), key)
-
-
-def page_number(total: int, key: str) -> int:
-    """Offset of the page of rollouts that is chosen, where there are several."""
-    pages = (total + PAGE - 1) // PAGE
-    if pages < 2:
-        return 0
-    return (int(st.number_input("Page", 1, pages, 1, key=key, width=140)) - 1) * PAGE
+    if total > PAGE:
+        st.pagination(-(-total // PAGE), key=f"page_{key}")

@@ -3,7 +3,6 @@
 Every text given here may hold hostile names: it is shown as text, never as Markdown or HTML.
 """
 
-import json
 import logging
 import re
 import zlib
@@ -15,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard import actions, charts, data
+from dashboard import actions, charts, data, picks
 from dashboard.tables import TRAJECTORY, csv_button, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
@@ -24,7 +23,6 @@ _LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@[\w-]+\.\w)")
 """Where Markdown would see an address; a word joiner there shows nothing and breaks it. RUN@STEP stays whole."""
 _BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
 """What is folded into one blank. The thin space between thousands is not: numbers must not break."""
-_MIRROR = "_selected:"
 _COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
 _VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
 _log = logging.getLogger(__name__)
@@ -114,51 +112,38 @@ def plot(
     frame: pd.DataFrame | None = None,
     *,
     select: bool = False,
+    in_address: bool = True,
     alt: str | None = None,
 ) -> list[dict[str, Any]]:
     """Draw a figure with its PNG and CSV buttons; with `select`, the `customdata` of the points that are selected.
 
     `frame` holds the numbers drawn, for the CSV. `alt` says for a screen reader what is seen; without it the axes are
-    named. A selection lasts until another is made, also when the reader comes back from a trajectory.
+    named. A selection stands in the address (unless `in_address` is false) until another is made, so it is there in a
+    copied link and when the reader comes back from a trajectory.
     """
-    theme = data.theme()
-    figure.update_layout(template=charts.template(theme))
+    figure.update_layout(template=charts.template(data.theme()))
+    options: dict[str, Any] = {}
+    found: list[dict[str, Any]] = []
     if select:
+        found = picks.selected(key, figure, in_address=in_address)
+        picks.mark(figure, found)
         # A drag mode of selection would make Streamlit ignore clicks: a box is drawn with the mode bar's button.
         figure.update_layout(clickmode="event+select", dragmode="zoom")
-    options: dict[str, Any] = {"on_select": lambda: _mirror(key), "selection_mode": ("points", "box")} if select else {}
+        options = {"on_select": lambda: _select(key, in_address=in_address), "selection_mode": ("points", "box")}
     st.plotly_chart(figure, key=key, theme=None, alt=alt or _alt(figure), config=_config(key), **options)
     if frame is not None:
         csv_button(frame, key)
-    if not select:
-        return []
-    drawn = {_identity(each) for trace in figure.data for each in _customdata(trace)}
-    kept = st.session_state.get(_MIRROR + key, [])
-    return [each for each in kept if _identity(each) in drawn]
+    return found
 
 
-def _mirror(key: str) -> None:
-    state = st.session_state[key]
-    found = [each["customdata"] for each in state.selection.points if isinstance(each.get("customdata"), dict)]
-    st.session_state[_MIRROR + key] = list({_identity(each): dict(each) for each in found}.values())
-
-
-def _identity(point: dict[str, Any]) -> str:
-    # A browser knows one kind of number: 3.0 comes back as 3.
-    plain_numbers = {
-        name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in point.items()
-    }
-    return json.dumps(plain_numbers, sort_keys=True, default=str)
-
-
-def _customdata(trace: Any) -> list[dict[str, Any]]:
-    found = trace.customdata
-    return [] if found is None else [each for each in found if isinstance(each, dict)]
+def _select(key: str, *, in_address: bool) -> None:
+    picks.remember(key, st.session_state[key].selection.points, in_address=in_address)
 
 
 def _config(key: str) -> dict[str, Any]:
     image = {"format": "png", "filename": key, "scale": 2}
-    return {"displaylogo": False, "toImageButtonOptions": image, "modeBarButtonsToRemove": ["autoScale2d"]}
+    crowded = ["autoScale2d", "zoomIn2d", "zoomOut2d", "lasso2d"]
+    return {"displaylogo": False, "toImageButtonOptions": image, "modeBarButtonsToRemove": crowded}
 
 
 def _alt(figure: go.Figure) -> str:
@@ -217,6 +202,8 @@ _CSS = """
 .st-key-page_header > :last-child { margin-left: auto; flex: 0 0 auto; width: auto; }
 @media (max-width: 800px) { .block-container { padding: 4rem 1rem 2rem; } }
 [data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+.stPlotlyChart .modebar-container { top: auto !important; bottom: 0; height: 0 !important; }
+.stPlotlyChart .modebar { top: auto !important; bottom: 0; }
 """
 
 __all__ = [

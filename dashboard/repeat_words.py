@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 
 from dashboard.rows import by_run, records
-from dashboard.words import number, percent, plural, whole
+from dashboard.words import percent, plural, verb, whole
+from dashboard.words import seconds as seconds_of
 
 MAX_NAMED = 3
 
@@ -40,20 +41,12 @@ def _run(rows: pd.DataFrame, name: str) -> str:
     if not sums["num_exact_repeats"]:
         return f"{name}: none of {over} repeats an earlier one exactly, {whole(sums['num_near_repeats'])} nearly."
     share = percent(sums["num_exact_repeats"] / sums["num_calls"])
-    outputs = [
-        f"{whole(sums[column])} {words}"
-        for column, words in (
-            ("num_same_output", "returned the same"),
-            ("num_different_output", "something different"),
-            ("num_unknown_output", "are not known"),
-        )
-        if sums[column]
-    ]
-    seconds = "" if sums["wasted_latency_s"] is None else f", {number(sums['wasted_latency_s'])} s"
+    seconds = "" if sums["wasted_latency_s"] is None else f", {seconds_of(sums['wasted_latency_s'])}"
     cost = f"about {whole(sums['wasted_tokens_estimate'])} tokens{seconds}"
-    wasted = f"{plural(sums['num_wasted_calls'], 'call')} wasted ({cost})"
-    waste = wasted if sums["num_wasted_calls"] else "none was wasted"
-    return f"{name}: {share} of {over} repeat an earlier one; of these {', '.join(outputs)}; {waste}."
+    repeats, wasted = sums["num_exact_repeats"], sums["num_wasted_calls"]
+    are = verb(wasted, "was", "were")
+    waste = f"{whole(wasted)} of these {whole(repeats)} {are} wasted ({cost})" if wasted else "none of these was wasted"
+    return f"{name}: {share} of {over} repeat an earlier one; {waste}."
 
 
 def cautions(by_step: pd.DataFrame) -> list[str]:
@@ -76,12 +69,21 @@ def cautions(by_step: pd.DataFrame) -> list[str]:
     return found
 
 
+def transition(pair: Mapping[str, Any]) -> str:
+    """What a cell of the transitions says of the rollouts behind it: "with a call of cat right after search"."""
+    before, after = pair["from_tool"], pair["to_tool"]
+    if after is None:
+        return "without a call" if before is None else f"ending with a call of {before}"
+    return f"beginning with a call of {after}" if before is None else f"with a call of {after} right after {before}"
+
+
 def loops(found: pd.DataFrame, total: int) -> str:
     """How many rollouts have a loop, and the longest."""
     if found.empty:
         return "No rollout goes round in circles."
     row = records(found)[0]
+    go = verb(row["num_total"], "goes", "go")
     return (
-        f"{whole(row['num_total'])} of {plural(total, 'rollout')} go through a cycle of one to four calls at least "
+        f"{whole(row['num_total'])} of {plural(total, 'rollout')} {go} through a cycle of one to four calls at least "
         f"twice; the longest takes {plural(row['longest_loop'], 'call')}."
     )

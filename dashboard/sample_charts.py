@@ -1,13 +1,21 @@
 """Figures of the Samples page: the heatmap of samples over steps, and the strip of one sample's attempts."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dashboard.charts import DIVERGING, MAX_MARKS, SEQUENTIAL, figure, points, run_colours, run_symbols, shown
+from dashboard.charts import (
+    DIVERGING,
+    SEQUENTIAL,
+    colour_bar,
+    figure,
+    points,
+    shown,
+    targets,
+)
+from dashboard.charts_curves import Looks
 from dashboard.words import number, plural
 
 MEASURES: Final = {"reward": "mean reward", "tool_calls": "mean tool calls per rollout"}
@@ -27,7 +35,7 @@ def heatmap(cells: pd.DataFrame, measure: str) -> go.Figure:
     grid[cells["place"].to_numpy(int), cells["bin"].to_numpy(int)] = values
     drawn = figure("step", "", height=min(max(160 + 14 * rows, 260), 640))
     gaps = {"xgap": 1 if columns < 60 else 0, "ygap": 1 if rows < 60 else 0}
-    bar = {"title": {"text": MEASURES[measure], "side": "right"}, "thickness": 12, "outlinewidth": 0}
+    bar = colour_bar(MEASURES[measure])
     drawn.add_trace(go.Heatmap(z=grid, hoverinfo="skip", colorbar=bar, **gaps, **_scale(values)))
     drawn.add_trace(_targets(cells, measure))
     drawn.update_xaxes(showgrid=False, range=[-0.5, columns - 0.5], **_step_ticks(cells))
@@ -45,19 +53,14 @@ def _scale(values: np.ndarray) -> dict[str, Any]:
     return {"colorscale": list(SEQUENTIAL), "zmin": 0, "zmax": high if high > 0 else 1.0}
 
 
-def _targets(cells: pd.DataFrame, measure: str) -> go.Scatter | go.Scattergl:
-    """Invisible markers over the cells: a heatmap's own cells cannot be clicked."""
-    kind = go.Scatter if len(cells) <= MAX_MARKS else go.Scattergl
-    return kind(
-        x=cells["bin"].to_numpy(int),
-        y=cells["place"].to_numpy(int),
-        mode="markers",
-        marker={"size": 12, "symbol": "square", "color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        selected={"marker": {"color": "rgba(0,0,0,0)", "opacity": 0}},
-        unselected={"marker": {"color": "rgba(0,0,0,0)", "opacity": 0}},
-        customdata=points(cells, ["sample_id", "environment", "step_from", "step_to"]),
-        text=[_cell_words(each, measure) for each in cells.to_dict("records")],
-        hovertemplate="%{text}<extra></extra>",
+def _targets(cells: pd.DataFrame, measure: str) -> go.Scatter:
+    """What can be clicked over the cells."""
+    return targets(
+        cells["bin"].to_numpy(int),
+        cells["place"].to_numpy(int),
+        points(cells, ["sample_id", "environment", "step_from", "step_to"]),
+        [_cell_words(each, measure) for each in cells.to_dict("records")],
+        size=12,
     )
 
 
@@ -92,12 +95,12 @@ def _sample_ticks(cells: pd.DataFrame) -> dict[str, Any]:
     return {"tickvals": rows["place"].tolist(), "ticktext": [shown(str(each), 24) for each in rows["sample_id"]]}
 
 
-def attempts_strip(attempts: pd.DataFrame, measure: str, names: dict[str, str], all_runs: Sequence[str]) -> go.Figure:
+def attempts_strip(attempts: pd.DataFrame, measure: str, names: dict[str, str], looks: Looks) -> go.Figure:
     """One marker an attempt over steps, coloured by run; rollouts without a step stand left of the first.
 
     Attempts of one step are set apart a little, in order of their number, so that equal values do not hide each other.
     """
-    colours, symbols = run_colours(all_runs), run_symbols(all_runs)
+    colours, symbols = looks.colours, looks.symbols
     steps = attempts["step"].to_numpy(float, na_value=np.nan)
     known = np.unique(steps[~np.isnan(steps)])
     gap = float(np.diff(known).min()) if len(known) > 1 else 1.0

@@ -7,10 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data, outline, parts, sample_charts, sample_words
+from dashboard.charts_curves import Looks
 from dashboard.conversation import folded
 from dashboard.markup import element
 from dashboard.styles import trajectory
 from dashboard.tables import heading
+from dashboard.words import NOTHING
 from queries.filters import Filters
 
 PAGE = 50
@@ -43,7 +45,8 @@ def scope() -> tuple[Filters, str, str] | None:
 def heatmap(cells: pd.DataFrame, measure: str) -> None:
     """The heatmap; a click opens the sample below."""
     alt = f"Heatmap of {sample_charts.MEASURES[measure]} by sample and step"
-    picked = parts.plot(sample_charts.heatmap(cells, measure), "sample_heatmap", cells, select=True, alt=alt)
+    drawn = sample_charts.heatmap(cells, measure)
+    picked = parts.plot(drawn, "sample_heatmap", cells, select=True, in_address=False, alt=alt)
     _open(None if not picked else (picked[0]["sample_id"], picked[0].get("environment")), "heatmap")
     st.caption("Click a cell to open its sample below.")
 
@@ -71,6 +74,7 @@ def listing() -> None:
         key=f"samples_{sort}_{page}",
         on_select="rerun",
         selection_mode="single-row",
+        placeholder=NOTHING,
         alt="Samples",
     )
     rows = [each for each in event.selection.rows if each < len(found)]
@@ -102,8 +106,10 @@ def one(sample_id: str, environment: str | None) -> None:
     names = data.run_names()
     st.markdown(parts.plain(sample_words.sample_verdict(attempts, names)))
     _about(facts)
-    by = st.segmented_control("Height", ["reward", "tool calls"], default="reward", required=True, key="strip_measure")
-    drawn = sample_charts.attempts_strip(attempts, str(by), names, list(names))
+    by = st.segmented_control(
+        "Height", ["reward", "tool calls"], default="reward", required=True, key="strip_measure", bind="query-params"
+    )
+    drawn = sample_charts.attempts_strip(attempts, str(by), names, Looks(names, data.baseline()))
     picked = parts.plot(drawn, "sample_attempts", attempts, select=True, alt=f"Attempts at the sample: {by} by step")
     ids = {each["rollout_id"] for each in picked}
     chosen = attempts[attempts["rollout_id"].isin(ids)] if ids else attempts

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ import pyarrow.parquet
 import streamlit as st
 
 from dashboard import data
+from dashboard.rows import records
 from dashboard.words import NOTHING
 
 TRAJECTORY: Final = "app_pages/trajectory.py"
@@ -38,17 +39,49 @@ def table(
     columns: Mapping[str, Any] | None = None,
     expanded: bool = False,
     label: str = "Table of the same numbers",
+    on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Folded: the numbers behind what is shown, with units in the headers and CSV and Parquet to download.
 
-    `columns` overrides the configuration of single columns (`st.column_config`).
+    `columns` overrides the configuration of single columns (`st.column_config`). `on_row` makes rows selectable: it
+    draws what is behind the selected one, given as a dictionary.
     """
     with st.expander(label, expanded=expanded, key=f"table_{name}"):
-        configured = {each: heading(each) for each in frame.columns} | dict(columns or {})
-        st.dataframe(
-            frame, hide_index=True, column_config=configured, key=f"frame_{name}", placeholder=NOTHING, alt=label
-        )
+        row = rows(frame, name, alt=label, columns=columns, select=on_row is not None)
         downloads(frame, name)
+        if on_row is not None and row is not None:
+            on_row(records(frame.iloc[[row]])[0])
+        elif on_row is not None and len(frame):
+            st.caption("Select a row to list its rollouts.")
+
+
+def rows(
+    frame: pd.DataFrame, name: str, *, alt: str, columns: Mapping[str, Any] | None = None, select: bool = True
+) -> int | None:
+    """Draw a frame with units in its headers; where rows can be selected, the position of the one that is."""
+    shown: dict[str, Any] = {
+        "hide_index": True,
+        "column_config": {each: _column(frame[each]) for each in frame.columns} | dict(columns or {}),
+        "placeholder": NOTHING,
+        "height": "content" if len(frame) <= 12 else 440,
+        "alt": alt,
+    }
+    if not select:
+        st.dataframe(frame, key=f"frame_{name}", **shown)
+        return None
+    event = st.dataframe(frame, key=f"rows_{name}", on_select="rerun", selection_mode="single-row", **shown)
+    return next((each for each in event.selection.rows if each < len(frame)), None)
+
+
+def _column(values: "pd.Series[Any]") -> Any:
+    """How a column is written by default: thousands separated, times in UTC, the rest as it is."""
+    name = str(values.name)
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        return st.column_config.DatetimeColumn(heading(name), format="YYYY-MM-DD HH:mm:ss", timezone="UTC")
+    is_count = pd.api.types.is_integer_dtype(values.dtype) and name.startswith("num_")
+    if is_count or name.endswith("_tokens"):
+        return st.column_config.NumberColumn(heading(name), format="localized")
+    return heading(name)
 
 
 def downloads(frame: pd.DataFrame, name: str) -> None:
@@ -196,8 +229,8 @@ _ROLLOUT_QUESTION = (
 )
 """Columns of the question `rollouts`: those not in the order above stay hidden."""
 _ROLLOUT_FORMATS = {
-    "open": st.column_config.LinkColumn("open", display_text="new tab", width="small"),
     "reward": st.column_config.NumberColumn("reward", format="%.3f"),
     "latency_s": st.column_config.NumberColumn("latency, s", format="%.1f"),
+    "open": st.column_config.LinkColumn("open", display_text="new tab", width="small"),
     "output_tokens": st.column_config.NumberColumn("output tokens", format="localized"),
 }

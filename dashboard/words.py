@@ -28,7 +28,8 @@ def number(value: float | None, digits: int = 3) -> str:
     """A number to `digits` significant digits, thousands separated; "–" where there is none."""
     if _is_missing(value):
         return NOTHING
-    exact = float(value)  # type: ignore[arg-type]
+    # The last bits of a mean depend on the order in which it was summed: a tie must not be rounded two ways.
+    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]
     if exact == 0 or not math.isfinite(exact):
         return f"{exact:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
@@ -80,6 +81,11 @@ def seconds(value: float | None) -> str:
 def plural(count: float, word: str, words: str | None = None) -> str:
     """A count and its noun: "1 run", "2 runs"."""
     return f"{whole(count)} {word if round(float(count)) == 1 else words or word + 's'}"
+
+
+def verb(count: float, one: str, many: str) -> str:
+    """The form of a verb that agrees with a count: "1 … was", "2 … were"."""
+    return one if round(float(count)) == 1 else many
 
 
 def counted(left: int, total: int) -> str:

@@ -16,6 +16,7 @@ is the share a quadrant gets when each arm's attempts are split in half at rando
 """
 
 parts.header(__doc__ or "")
+top = st.container()
 chosen = compare_controls.choose()
 if chosen is None:
     parts.empty("A comparison needs two arms: two runs, or two steps of one run.", "observatory ingest PATH --run NAME")
@@ -28,20 +29,22 @@ if failures["arm"].nunique() < 2:
     parts.empty("The environments chosen in the sidebar leave nothing in one of the arms.")
     st.stop()
 
-parts.verdict(compare_words.verdict(measures, failures))
+with top:
+    parts.verdict(compare_words.verdict(measures, failures))
 if not measures["num_paired"].any():
     parts.empty(compare_cautions.nothing_pairs(pairing, chosen.pair_by))
     parts.table(pairing, "compare_pairing", label="What would pair, and what differs", expanded=True)
     st.stop()
-for each in compare_cautions.cautions(measures, failures, pairing, by_position=chosen.pair_by == "position"):
-    parts.warning(each)
-parts.figures(compare_words.figures(measures))
+with top:
+    for each in compare_cautions.cautions(measures, failures, pairing, by_position=chosen.pair_by == "position"):
+        parts.warning(each)
+    parts.figures(compare_words.figures(measures))
 
 plots, lists, tables = st.container(), st.container(), st.container()
 with tables:
     parts.table(measures, "compare", label="Paired difference of every measure")
 with plots:
-    picked = compare_view.plane(chosen, tables)
+    picked = compare_view.plane(chosen, failures, tables)
 with lists:
-    compare_view.both_sides(picked, failures)
+    compare_view.both_sides(picked, failures, "picked")
 parts.how(HOW)

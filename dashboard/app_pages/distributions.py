@@ -5,12 +5,12 @@ import streamlit as st
 from dashboard import charts_distributions, data, distribution_words, measured, parts
 from dashboard.charts_curves import Looks
 from dashboard.rows import drawn_runs, texts
-from dashboard.selection import narrowed, rollouts_behind
+from dashboard.selection import narrowed, opening, rollouts_behind
 from queries.measures import ROLLOUT_MEASURES
 
 parts.header(__doc__ or "")
 names = data.run_names()
-looks = Looks(names)
+looks = Looks(names, data.baseline())
 top = st.container()
 name, by = measured.controls("distributions")
 measure = ROLLOUT_MEASURES[name]
@@ -42,13 +42,15 @@ else:
     points = parts.plot(figure, f"distribution_{shape}", frame, select=True)
     bins = [each for each in points if each.get("bin_low") is not None]
     for number, each in enumerate(bins[:3]):
-        below = None if each["is_open"] else each["bin_high"]
-        own = narrowed(filters, each)
-        found = data.ask("rollouts_between", own, at_least=each["bin_low"], below=below, measure=name)
-        measured.page_of_rollouts(found, f"bin_{number}", "in this bin")
+        reach = {"at_least": each["bin_low"], "below": None if each["is_open"] else each["bin_high"]}
+        measured.listed(
+            f"bin_{number}", "in this bin", "rollouts_between", narrowed(filters, each), measure=name, **reach
+        )
     if not bins:
-        rollouts_behind(points, "distribution", "Click a bar (or a point) to list its rollouts.")
-    parts.table(summary, f"{name}_by_{by}", label="Table of the distributions in numbers")
+        rollouts_behind(points, "distribution", "Click a bar (or a point) to list its rollouts.", filters)
+    parts.table(
+        summary, f"{name}_by_{by}", label="Table of the distributions in numbers", on_row=opening("groups", filters)
+    )
 
 usage = data.ask("tool_usage", filters)
 st.subheader("Tools", anchor=False)
@@ -58,9 +60,10 @@ else:
     totals = charts_distributions.over_steps(drawn_runs(usage))
     parts.verdict(distribution_words.tools(totals, names))
     points = parts.plot(charts_distributions.tool_bars(totals, looks), "tools", totals, select=True)
-    rollouts_behind(points, "tools", "Click a bar to list the rollouts that called the tool.")
+    rollouts_behind(points, "tools", "Click a bar to list the rollouts that called the tool.", filters)
     with st.expander(f"Each of {len(texts(usage['tool']))} tools, step by step"):
-        parts.table(usage, "tool_usage", label="Table of tools by run and step", expanded=True)
+        usage_rows = opening("tool_usage", filters)
+        parts.table(usage, "tool_usage", label="Table of tools by run and step", expanded=True, on_row=usage_rows)
 
 parts.how(
     "Every rollout that has the number counts once; nothing is assumed where it is missing. All groups share the bins. "

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import actions, data, health_words, parts
+from dashboard.selection import opening
 
 parts.header(__doc__ or "")
 names = data.run_names()
@@ -54,8 +55,11 @@ if missing:
         st.markdown(f"- {parts.plain(said)}")
 
 st.subheader("Sources", anchor=False)
-columns = dict.fromkeys(("num_rows", "notes", "fills")) | {"num_bytes": st.column_config.NumberColumn(format="bytes")}
-parts.table(health, "ingest_health", columns=columns, label="Every source, the last read first", expanded=True)
+columns = dict.fromkeys(("num_rows", "notes", "fills")) | {
+    "num_bytes": st.column_config.NumberColumn("size", format="bytes")
+}
+parts.table(health, "ingest_health", columns=columns, label="Every source, the last read first", expanded=True,
+            on_row=opening("sources"))  # fmt: skip
 parts.how(
     "A source is the unit that is read and replaced together: a file, or a folder whose files belong to one another. "
     "Reading it again replaces what it brought. Filters on runs apply to everything here, the other filters only to "

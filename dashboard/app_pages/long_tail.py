@@ -4,12 +4,12 @@ import streamlit as st
 
 from dashboard import charts_distributions, data, distribution_words, measured, parts
 from dashboard.charts_curves import Looks
-from dashboard.selection import narrowed
+from dashboard.selection import narrowed, opening
 from dashboard.tail_panels import limits_of, percentile_figures, threshold_input
 from queries.measures import ROLLOUT_MEASURES
 
 parts.header(__doc__ or "")
-looks = Looks(data.run_names())
+looks = Looks(data.run_names(), data.baseline())
 top = st.container()
 name, by = measured.controls("long_tail")
 measure = ROLLOUT_MEASURES[name]
@@ -37,7 +37,7 @@ with top:
 
 curve = data.ask("survival", filters, measure=name, by=by)
 log_x = st.toggle("Logarithmic scale", value=name != "tool_calls" and name != "turns" and name != "reward", key="log_x")
-marks = [*limits, ("threshold", threshold)]
+marks = [*limits, (f"threshold {distribution_words.exact(threshold)}", threshold)]
 st.caption(distribution_words.drawn(len(known), charts_distributions.MAX_GROUPS))
 figure = charts_distributions.survival(curve, looks, measure.axis, log_x=log_x, limits=marks)
 points = parts.plot(figure, "survival", curve, select=True)
@@ -45,15 +45,14 @@ points = parts.plot(figure, "survival", curve, select=True)
 lowest = min((each["value"] for each in points), default=None)
 own = narrowed(filters, points[0]) if points else filters
 if lowest is None:
-    offset = measured.page_number(int(shares["num_tail"].sum()), "tail_page")
-    found = data.ask("tail_rollouts", own, threshold=threshold, measure=name, limit=measured.PAGE, offset=offset)
-    measured.page_of_rollouts(found, "tail", f"above {threshold:,.6g}, the highest first")
+    what = f"above {distribution_words.valued(threshold, measure)}, the highest first"
+    measured.listed("tail", what, "tail_rollouts", own, threshold=threshold, measure=name)
 else:
-    found = data.ask("rollouts_between", own, at_least=lowest, measure=name)
-    measured.page_of_rollouts(found, "at_least", f"with at least {lowest:,.6g}, the lowest first")
+    what = f"with at least {distribution_words.valued(lowest, measure)}, the lowest first"
+    measured.listed("at_least", what, "rollouts_between", own, at_least=lowest, measure=name)
 
-parts.table(shares, "tail_share", label="Table of shares above the threshold")
-parts.table(percentiles, "tail_percentiles", label="Table of percentiles")
+parts.table(shares, "tail_share", label="Table of shares above the threshold", on_row=opening("shares", filters))
+parts.table(percentiles, "tail_percentiles", label="Table of percentiles", on_row=opening("percentiles", filters))
 parts.how(
     "The curve says which share of rollouts has at least so much; both scales may be logarithmic, so a straight line "
     "is a power law. The band holds the whole curve with 95 % confidence (Dvoretzky–Kiefer–Wolfowitz). Percentiles are "

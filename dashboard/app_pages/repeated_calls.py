@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from dashboard import charts_repeats, data, measured, parts, repeat_panels, repeat_words
+from dashboard import data, measured, parts, repeat_panels, repeat_words
 from dashboard.charts_curves import Looks
-from dashboard.rows import drawn_runs, texts
-from dashboard.selection import rollouts_behind
+from dashboard.rows import texts
+from dashboard.selection import opening
 
 parts.header(__doc__ or "")
 names = data.run_names()
-looks = Looks(names)
+looks = Looks(names, data.baseline())
 top = st.container()
 filters = measured.scoped(data.filters(), "run")
 by_step = data.ask("repeats_by_step", filters)
@@ -25,17 +25,14 @@ with top:
         parts.warning(caution)
     repeat_panels.figures(known)
 
-by_tool = data.ask("repeats_by_tool", filters)
-if (by_tool["num_exact_repeats"] + by_tool["num_near_repeats"]).sum():
-    figure = charts_repeats.tool_figure(drawn_runs(by_tool), names)
-    points = parts.plot(figure, "repeats_by_tool", by_tool, select=True)
-    rollouts_behind(points, "repeats_by_tool", "Click a bar to list the rollouts that called the tool.")
-repeat_panels.over_steps(known, looks)
+repeat_panels.tools(filters, names)
+repeat_panels.over_steps(known, looks, filters)
 repeat_panels.patterns(filters, names)
 repeat_panels.loops(filters, int(known["num_rollouts"].sum()))
 repeat_panels.transitions(filters, looks, texts(known["run_id"]))
-parts.table(by_tool, "by_tool", label="Table of repeats by tool")
-parts.table(by_step, "by_step", label="Table of repeats by step")
+by_tool = data.ask("repeats_by_tool", filters)
+parts.table(by_tool, "by_tool", label="Table of repeats by tool", on_row=opening("by_tool", filters))
+parts.table(by_step, "by_step", label="Table of repeats by step", on_row=opening("by_step", filters))
 parts.how(
     "An **exact repeat** has the tool and the arguments of an earlier call of the same rollout, after the JSON was "
     "brought into one form (keys sorted, spaces removed). A **near repeat** is alike but not equal: the words of its "

@@ -5,11 +5,11 @@ import streamlit as st
 from dashboard import charts_curves, curve_panels, curve_words, data, parts
 from dashboard.rows import drawn_runs, texts
 from dashboard.run_words import reward_name
-from dashboard.selection import rollouts_behind
+from dashboard.selection import opening, rollouts_behind
 
 parts.header(__doc__ or "")
 filters, names = data.filters(), data.run_names()
-looks = charts_curves.Looks(names)
+looks = charts_curves.Looks(names, data.baseline())
 curve = data.ask("reward_curve", filters)
 reported = data.ask("reported_metrics", filters, only_reward=True)
 if curve.empty and reported.empty:
@@ -65,7 +65,7 @@ rollouts_behind(points, "reward")
 
 curve_panels.scores(filters, split, looks)
 curve_panels.provider_metrics(filters, looks)
-parts.table(curve.drop(columns="environment"), "reward_curve")
+parts.table(curve.drop(columns="environment"), "reward_curve", on_row=opening("reward_curve"))
 if len(curve):
     curve_panels.behaviour(filters, list(dict.fromkeys([split, *texts(curve["split"])])), looks)
 parts.how(

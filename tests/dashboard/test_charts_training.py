@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
+import pytest
 
-from dashboard import charts_curves, charts_distributions, charts_repeats, parts
+from dashboard import charts_curves, charts_distributions, charts_repeats, picks
 from dashboard.charts_curves import Looks
 from dashboard.selection import narrowed
 from queries.filters import Filters
@@ -32,11 +34,20 @@ def test_only_twenty_points_are_smoothed_and_from_the_raw_series() -> None:
     assert np.allclose(smoothed[0].y, ema(curve(20)["reward_mean"].to_numpy(), charts_curves.WEIGHT))
 
 
-def test_a_run_without_steps_is_drawn_across() -> None:
+def test_a_run_without_steps_is_drawn_across_and_can_be_clicked() -> None:
     level = curve(1, run_id="b", step=None).astype({"step": "Int64"})
     figure = charts_curves.reward_figure(pd.concat([curve(3), level]), LOOKS)
-    assert [shape.y0 for shape in figure.layout.shapes] == [0.2]
-    assert [each.text for each in figure.layout.annotations] == ["base 0.200"]
+    across = next(trace for trace in figure.data if trace.name == "base")
+    assert (list(across.x), list(across.y)) == ([0.0, 2.0], [0.2, 0.2])
+    assert across.customdata[1]["run_id"] == "b"
+    alone = charts_curves.reward_figure(level, LOOKS).data[0]
+    assert (list(alone.x), list(alone.y)) == (["base"], [0.2])
+    assert alone.error_y.arrayminus[0] == pytest.approx(0.1)
+
+
+def test_the_baseline_is_grey_and_the_others_keep_the_order() -> None:
+    looks = Looks({"a": "a", "base": "base", "c": "c"}, "base")
+    assert looks.colours == {"a": "#0072B2", "base": "#6B7280", "c": "#D55E00"}
 
 
 def test_only_the_best_step_is_named() -> None:
@@ -72,15 +83,20 @@ def test_usage_is_summed_over_steps() -> None:
 def test_transitions_begin_at_the_start_and_end_at_the_end() -> None:
     frame = pd.DataFrame(
         {
+            "run_id": "r",
             "from_tool": [None, "a", "a"],
             "to_tool": ["a", "a", None],
             "num_transitions": [1, 3, 1],
             "share": [1, 0.75, 0.25],
         }
     )
-    grid = charts_repeats.transition_figure(frame).data[0]
+    grid, cells = charts_repeats.transition_figure(frame).data
     assert (list(grid.x), list(grid.y)) == (["a", "end"], ["start", "a"])
     assert np.array_equal(grid.z, [[1.0, np.nan], [0.75, 0.25]], equal_nan=True)
+    assert list(zip(cells.y, cells.x, strict=True)) == [("start", "a"), ("a", "a"), ("a", "end")]
+    assert cells.customdata[2] == {"run_id": "r", "from_tool": "a", "to_tool": None, "num_transitions": 1}
+    assert cells.text[1] == "after a: a in 75 % (3 times)"
+    assert len(picks.points(go.Figure([cells]))) == 3
 
 
 def test_repeats_of_the_same_output_that_were_not_wasted_stand_apart() -> None:
@@ -98,5 +114,11 @@ def test_a_point_narrows_the_filters_of_the_page() -> None:
 
 
 def test_a_selected_point_is_found_again_though_browsers_know_one_kind_of_number() -> None:
-    assert parts._identity({"value": 3.0, "open": True}) == parts._identity({"open": True, "value": 3})
-    assert parts._identity({"value": 3.5}) != parts._identity({"value": 3})
+    assert picks.token({"value": 3.0, "run_id": "r"}) == picks.token({"run_id": "r", "value": 3})
+    assert picks.token({"value": 3.5}) != picks.token({"value": 3})
+
+
+def test_a_point_keeps_its_name_when_its_numbers_change() -> None:
+    before, after = ({"run_id": "r", "step": 3, "split": "valid", "num_rollouts": each} for each in (8, 16))
+    assert picks.token(before) == picks.token(after)
+    assert picks.token(before) != picks.token(before | {"step": 4})

@@ -67,7 +67,7 @@ def test_figures_say_whether_a_change_is_good(tmp_path):
     measures, _, _ = answers(build_store(tmp_path, list(twenty(0.2))))
     by_label = {each.label: each for each in compare_words.figures(measures)}
     assert len(by_label) == 5
-    assert (by_label["reward"].good, by_label["tool calls"].good) == (True, False)
+    assert (by_label["reward"].good, by_label["tool calls"].good) == (True, None)
     assert by_label["tool calls"].value == "2.50"
     assert by_label["tool calls"].change == "+1.5 [1.3, 1.7]"
 
@@ -94,11 +94,11 @@ def test_cautions_name_failures_unpaired_unscored_and_versions(tmp_path):
     ]
     said = compare_cautions.cautions(*answers(build_store(tmp_path, rollouts)))
     assert said == [
-        "1 of 3 scored samples of the baseline have no partner and are left out.",
+        "1 of 3 scored samples of the baseline has no partner and is left out.",
         "Failed tool calls rose from 0 % to 50 % (1 parallel wrapper failed).",
         "Infrastructure and grader failures end 0 % of the baseline's and 33 % of the candidate's rollouts; whatever "
         "those would have scored, the mean reward differs by −0.25 to 0.25.",
-        "1 of 3 rollouts of the candidate have no reward and are in no reward here.",
+        "1 of 3 rollouts of the candidate has no reward and is left out of it.",
         "The grader version differs: 1 against 2.",
         "Only 2 paired samples: where differences are skewed, an interval from so few is somewhat too narrow.",
     ]

@@ -3,6 +3,7 @@ import pandas as pd
 
 from dashboard import sample_words
 from dashboard.charts import DIVERGING, MAX_MARKS, SEQUENTIAL
+from dashboard.charts_curves import Looks
 from dashboard.sample_charts import attempts_strip, heatmap
 
 
@@ -59,7 +60,9 @@ ATTEMPTS = pd.DataFrame(
 
 
 def test_a_marker_an_attempt_coloured_by_run() -> None:
-    drawn = attempts_strip(ATTEMPTS, "reward", {"base": "Base <i>", "job": "Job"}, ["base", "job"])
+    drawn = attempts_strip(
+        ATTEMPTS, "reward", {"base": "Base <i>", "job": "Job"}, Looks({"base": "Base", "job": "Job"})
+    )
     base, job = drawn.data
     assert (base.name, job.name) == ("Base &lt;i&gt;", "Job")
     assert base.marker.color != job.marker.color
@@ -68,11 +71,13 @@ def test_a_marker_an_attempt_coloured_by_run() -> None:
     assert abs(job.x[0] - job.x[1]) < 2.5
     assert base.x[0] < -1
     assert list(drawn.layout.xaxis.ticktext) == ["no step", "0", "5"]
-    assert len(attempts_strip(ATTEMPTS, "tool calls", {}, ["base", "job"]).data[1].x) == 3
+    assert len(attempts_strip(ATTEMPTS, "tool calls", {}, Looks({"base": "Base", "job": "Job"})).data[1].x) == 3
 
 
 def test_attempts_without_any_step() -> None:
-    drawn = attempts_strip(ATTEMPTS.assign(step=pd.array([None] * 4, dtype="Int64")), "reward", {}, ["base", "job"])
+    drawn = attempts_strip(
+        ATTEMPTS.assign(step=pd.array([None] * 4, dtype="Int64")), "reward", {}, Looks({"base": "Base", "job": "Job"})
+    )
     assert list(drawn.layout.xaxis.ticktext) == ["no step"]
 
 

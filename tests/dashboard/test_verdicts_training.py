@@ -87,6 +87,7 @@ def test_failures_are_a_caution_above_five_percent() -> None:
         "zava: 6.0 % of 100 rollouts ended in an infrastructure or grader error, 4 of them with a reward. Compare the "
         "curve with failures left out."
     )
+    assert curve_words.unscored(level(0.5, num_scored=99)) == "1 of 100 rollouts was not scored and is in no mean."
     assert curve_words.unscored(level(0.5, num_scored=98)) == "2 of 100 rollouts were not scored and are in no mean."
 
 
@@ -114,8 +115,8 @@ def test_behaviour_leaves_out_what_is_not_known() -> None:
     rates = {"tool_error_rate": [0.01, 0.19], "repeat_rate": [None, 0.1]}
     frame = pd.DataFrame({"run_id": "r", "step": [0, 18], "num_rollouts": 50, **columns, **rates})
     assert curve_words.behaviour(frame, NAMES) == (
-        "zava, from step 0 to step 18: tool calls per rollout from 3.26 to 5.22; median latency (s) from 90.3 to 108; "
-        "failed calls from 1.0 % to 19 % (n = 50 and 50 rollouts)."
+        "zava, from step 0 to step 18: tool calls per rollout from 3.26 to 5.22; median latency from 90 s to 1 min "
+        "48 s; failed calls from 1.0 % to 19 % (n = 50 and 50 rollouts)."
     )
     assert curve_words.behaviour(frame.head(1), NAMES) == ""
 
@@ -141,8 +142,8 @@ def test_pooling_and_missing_values_are_cautions() -> None:
     found = distribution_words.cautions(summary(num_splits=2, num_steps=4, num_missing=5, num_rollouts=15), ["zava"])
     assert found == [
         "zava: several splits are pooled; group by split, or choose one in the sidebar.",
-        "zava: up to 4 steps are pooled.",
-        "5 of 20 rollouts do not say, and are not drawn.",
+        "zava: 4 steps are pooled; group by step.",
+        "5 of 20 rollouts do not tell this number and are left out.",
         "zava: fewer than 20 rollouts, too few for a shape.",
     ]
     assert distribution_words.drawn(3, 6) == ""
@@ -157,26 +158,26 @@ def tail(**values: Any) -> pd.DataFrame:
 
 def test_the_tail_says_what_it_costs() -> None:
     assert distribution_words.tail(tail(), ["zava"], LATENCY, 60.0) == (
-        "zava: 5.0 % [2.7 %, 9.0 %] of 200 rollouts are above 60 s; they cost 20 % of all calls and 31 % of all "
-        "seconds."
+        "zava: 5.0 % [2.7 %, 9.0 %] of 200 rollouts are above 60 s; they take 20 % of all calls and 31 % of all time."
     )
     assert distribution_words.tail(tail(num_tail=0, ci_high=0.019), ["zava"], LATENCY, 60.0) == (
-        "zava: none of 200 rollouts is above 60 s (up to 1.9 % could be)."
+        "zava: none of 200 rollouts is above 60 s (95 % interval up to 1.9 %)."
     )
 
 
 def test_percentiles_without_interval_say_why() -> None:
     frame = pd.DataFrame({"percentile": [95, 99], "reason": [None, "n too small: 368 needed for P99"]})
     assert distribution_words.without_interval(frame) == (
-        "No interval for P99 everywhere: n too small: 368 needed for P99."
+        "Not every group has an interval for P99 (n too small: 368 needed for P99)."
     )
+    assert distribution_words.without_interval(frame.tail(1)).startswith("No group has an interval for P99")
     assert distribution_words.without_interval(frame.head(1)) == ""
 
 
 def test_tools_in_one_sentence() -> None:
     frame = pd.DataFrame({"run_id": "r", "tool": ["cat", "ls"], "num_calls": [30, 10], "num_errors": [0, 4]})
     assert distribution_words.tools(frame, NAMES) == (
-        "zava: 40 calls of 2 tools, most of cat (75 %); ls fails most, 4 of 10 calls."
+        "zava: 40 calls to 2 tools, most to cat (75 %); ls fails most (4 of 10 calls)."
     )
 
 
@@ -191,13 +192,13 @@ def repeats(**values: Any) -> pd.DataFrame:
 
 def test_repeats_tell_what_came_back_and_what_was_wasted() -> None:
     assert repeat_words.verdict(repeats(), NAMES) == (
-        "zava: 10 % of 100 calls in 20 rollouts repeat an earlier one; of these 6 returned the same, 4 something "
-        "different; 5 calls wasted (about 1\u202f200 tokens, 7.50 s)."
+        "zava: 10 % of 100 calls in 20 rollouts repeat an earlier one; 5 of these 10 were wasted (about "
+        "1\u202f200 tokens, 7.5 s)."
     )
     assert repeat_words.verdict(repeats(num_exact_repeats=0), NAMES) == (
         "zava: none of 100 calls in 20 rollouts repeats an earlier one exactly, 3 nearly."
     )
-    assert "none was wasted" in repeat_words.verdict(repeats(num_wasted_calls=0), NAMES)
+    assert "none of these was wasted" in repeat_words.verdict(repeats(num_wasted_calls=0), NAMES)
     assert repeat_words.verdict(repeats(num_calls=0), NAMES) == "zava: no call whose repeats could be told."
 
 
@@ -216,4 +217,5 @@ def test_loops_in_one_sentence() -> None:
     assert repeat_words.loops(frame, 40) == (
         "3 of 40 rollouts go through a cycle of one to four calls at least twice; the longest takes 8 calls."
     )
+    assert repeat_words.loops(frame.assign(num_total=1), 40).startswith("1 of 40 rollouts goes through")
     assert repeat_words.loops(frame.head(0), 40) == "No rollout goes round in circles."
