@@ -1,6 +1,7 @@
 -- The agent's tool calls in rollouts restricted by the shared filters (answers without a call are no calls), with the
 -- step and split of their rollout. `is_failed`: flagged or inferred as an error, or never executed.
 -- `repeats_known`: the source kept arguments, so that repeats could be told.
+-- Joined by a 64-bit hash of the rollout's id, which is no longer than a number and hashes the run already.
 CREATE MACRO filtered_calls(
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
 ) AS TABLE
@@ -14,7 +15,7 @@ SELECT
 FROM tool_calls AS c
 INNER JOIN filtered_rollouts(
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
-) AS r ON c.run_id = r.run_id AND c.rollout_id = r.rollout_id
+) AS r ON hash(c.rollout_id) = hash(r.rollout_id)
 WHERE
     (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
     AND c.requestor <> 'user'
