@@ -23,20 +23,22 @@ from dashboard.terminal import console, harmless
 from ingest.doctor import examine
 from ingest.errors import ObservatoryError, QuestionError, StoreEmptyError
 from ingest.forget import forget as run_forget
+from ingest.repair import repair
 from ingest.runner import Request
 from ingest.runner import ingest as run_ingest
 from ingest.runs import run_slug
-from ingest.schema import SPLITS
+from ingest.schema import SPLITS, STATUSES
 from ingest.sources import SOURCES
 from ingest.sources.base import Options
 from ingest.staging import Overrides
 from ingest.store import RETENTION_DAYS, Store
 from queries.asking import answer
-from queries.connection import open_store
+from queries.connection import Reading, open_store
 from queries.export import export as run_export
 from queries.filters import Filters
 from queries.ingests import run_overview
 from queries.reported import reported_metrics
+from queries.scope import run_names
 
 app = typer.Typer(
     name="observatory",
@@ -56,6 +58,7 @@ StoreOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one machine-readable object and nothing else.")]
 DEFAULT_STORE = Path("data")
+SUBSETS = ("all", "effective")
 
 
 @app.command(name="ingest")
@@ -65,11 +68,15 @@ def ingest_command(
     source: Annotated[str | None, typer.Option(help="Read every file with this source.")] = None,
     run: Annotated[str | None, typer.Option(help="Put everything into this run.")] = None,
     split: Annotated[str | None, typer.Option(help="train, valid, test or production, for all rollouts read.")] = None,
-    step: Annotated[int | None, typer.Option(help="Training step, for all rollouts read.")] = None,
+    step: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="Training step, for all rollouts read.")
+    ] = None,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=path.to.value in a JSON line; may be repeated.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes to read with.", show_default="all cores")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes to read with.", show_default="all cores")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read unchanged files again.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -78,7 +85,7 @@ def ingest_command(
     request = Request(
         landed_paths(paths, target.root / "landed", _notify(as_json=as_json)),
         source=_known_source(source),
-        overrides=Overrides(run, _known_split(split), step),
+        overrides=Overrides(_run_name(run), _known_split(split), step),
         options=Options(_mapping(mapping or [])),
         force=force,
         workers=workers,
@@ -107,7 +114,7 @@ def pull_openai(
     target = Store(store)
     landed = target.root / "landed" / "openai"
     report = land_openai(landed, job, base_url, api_version, _notify(as_json=as_json), is_azure=azure)
-    request = Request([report.folder], overrides=Overrides(run))
+    request = Request([report.folder], overrides=Overrides(_run_name(run)))
     raise typer.Exit(_ingest(target, request, as_json=as_json, notes=report.notes))
 
 
@@ -134,9 +141,12 @@ def query(
         show.questions()
         return
     first, last = step_range(step)
-    runs = tuple(map(run_slug, run)) if run else None
+    for option, given, known in (("split", split, SPLITS), ("status", status, STATUSES), ("subset", subset, SUBSETS)):
+        known_value(option, given, known)
+    opened = open_store(store, snapshot)
+    runs = known_runs(opened, run)
     filters = Filters(runs, _tuple(split), first, last, _tuple(status), _tuple(tool), _tuple(environment), subset)
-    frame = answer(open_store(store, snapshot), question, filters, own_parameters(context.args))
+    frame = answer(opened, question, filters, own_parameters(context.args))
     show.frame(frame, format, out)
 
 
@@ -147,13 +157,14 @@ def export(
     tables: Annotated[str | None, typer.Option(help="Tables, separated by commas.", show_default="all")] = None,
     questions: Annotated[str | None, typer.Option(help="Questions to export as well, separated by commas.")] = None,
     run: Annotated[list[str] | None, typer.Option(help="Only this run; may be repeated.")] = None,
+    redact: Annotated[bool, typer.Option(help="Replace what looks like a key or a token in texts.")] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Write documented Parquet files, partitioned by run, with a manifest, in one step."""
-    filters = Filters(run_ids=tuple(map(run_slug, run)) if run else None)
-    manifest = run_export(
-        open_store(store), to, tables=_list(tables), questions=_list(questions) or [], filters=filters
-    )
+    opened = open_store(store)
+    filters = Filters(run_ids=known_runs(opened, run))
+    asked = _list(questions) or []
+    manifest = run_export(opened, to, tables=_list(tables), questions=asked, filters=filters, redact=redact)
     if as_json:
         typer.echo(json.dumps(manifest))
     else:
@@ -167,8 +178,16 @@ def sources(as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    repair_it: Annotated[
+        bool, typer.Option("--repair", help="Set damaged files aside and publish what is left.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Check the store and say what to do."""
+    for done in repair(_existing(store).root) if repair_it else ():
+        show.aside.print(harmless(done), highlight=False, markup=False)
     findings = examine(store)
     show.findings(findings, as_json=as_json)
     raise typer.Exit(1 if any(each.is_problem for each in findings) else 0)
@@ -256,6 +275,39 @@ def _notify(*, as_json: bool) -> Callable[[str], object]:
     return (lambda _: None) if as_json else (lambda text: show.aside.print(text, highlight=False, markup=False))
 
 
+def _run_name(name: str | None) -> str | None:
+    if name is not None and not name.strip():
+        raise typer.BadParameter("--run needs a name; leave it out to keep the names of the files")
+    return name
+
+
+def known_runs(store: Reading, names: list[str] | None) -> tuple[str, ...] | None:
+    """Ids of the runs named, each by name or id.
+
+    Raises:
+        QuestionError: The store has no such run.
+    """
+    there = run_names(store)
+    known = dict(zip(there["run_id"], there["name"], strict=True))
+    found = tuple(map(run_slug, names or ()))
+    unknown = [name for name, run_id in zip(names or (), found, strict=True) if run_id not in known]
+    if unknown:
+        listed = ", ".join(str(name)[:60] for name in [*known.values()][:20]) or "none"
+        raise QuestionError(f"there is no run {unknown[0][:200]!r} in this store; there is {listed}")
+    return found or None
+
+
+def known_value(option: str, given: list[str] | str | None, known: Sequence[str]) -> None:
+    """Check the value of an option that takes one of a few.
+
+    Raises:
+        QuestionError: It is none of them.
+    """
+    for value in [given] if isinstance(given, str) else given or ():
+        if value not in known:
+            raise QuestionError(f"--{option} must be one of {', '.join(known)}, not {value!r}")
+
+
 def _known_source(name: str | None) -> str | None:
     names = [each.NAME for each in SOURCES]
     if name is not None and name not in names:
@@ -330,6 +382,13 @@ def main() -> None:
     except KeyboardInterrupt:
         errors.print("observatory: stopped; what was committed stays, the rest is read again next time")
         sys.exit(130)
+    except Exception as error:
+        if os.environ.get("OBSERVATORY_DEBUG"):
+            raise
+        first = f"{type(error).__name__}: {error}".partition("\n")[0][:500]
+        said = f"stopped by an error of its own ({first}); `observatory doctor` checks the store, OBSERVATORY_DEBUG=1 "
+        errors.print(Text.assemble(("observatory: ", "bold"), harmless(f"{said}shows where")), soft_wrap=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

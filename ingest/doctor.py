@@ -11,8 +11,10 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from ingest import catalog
+from ingest.repair import is_whole, one_line, trouble
 from ingest.schema import TABLES
 
+REPAIR = "`observatory doctor --repair` sets it aside, then ingest what was lost again with --force"
 SMALL_FILES = 200
 """More files than this in one table are worth compacting."""
 LOW_DISK_BYTES = 1024**3
@@ -56,6 +58,14 @@ def _commits(root: Path) -> Iterator[Finding]:
         yield Finding(
             "commit", "one is under way or was cut off; the next ingest rolls it back, nothing published is lost"
         )
+    try:
+        snapshots = DeltaTable(str(catalog.lake_path(root, catalog.SNAPSHOTS))).file_uris()
+        if not all(map(is_whole, snapshots)):
+            yield Finding("snapshots", f"some of their files are gone or damaged: {REPAIR}", is_problem=True)
+    except TableNotFoundError:
+        pass
+    except (DeltaError, OSError) as error:
+        yield Finding("snapshots", f"their log is damaged ({one_line(error)}): {REPAIR}", is_problem=True)
     left = list((root / "staging").iterdir()) if (root / "staging").is_dir() else []
     if left:
         yield Finding(
@@ -65,19 +75,17 @@ def _commits(root: Path) -> Iterator[Finding]:
 
 def _tables(root: Path) -> Iterator[Finding]:
     for table in TABLES:
+        found = trouble(root, table.name)
+        if found is not None:
+            yield Finding(table.name, f"{found}: {REPAIR}", is_problem=True)
+            continue
         try:
             files = DeltaTable(str(catalog.lake_path(root, table.name))).file_uris()
         except TableNotFoundError:
             continue
-        except (DeltaError, OSError) as error:
-            text = f"its log is damaged ({error}): forget and ingest again, or restore a backup"
-            yield Finding(table.name, text, is_problem=True)
-            continue
-        missing = [file for file in files if not Path(file).exists()]
-        if missing:
-            text = (
-                f"{len(missing)} of {len(files)} files are gone, e.g. {missing[0]}: ingest their sources with --force"
-            )
+        damaged = [file for file in files if not is_whole(file)]
+        if damaged:
+            text = f"{len(damaged)} of {len(files)} files are gone or damaged, e.g. {damaged[0]}: {REPAIR}"
             yield Finding(table.name, text, is_problem=True)
         elif len(files) > SMALL_FILES:
             yield Finding(table.name, f"{len(files):,} files: `observatory compact` makes questions faster")
@@ -88,7 +96,7 @@ def _tables(root: Path) -> Iterator[Finding]:
 def _catalog(root: Path) -> Iterator[Finding]:
     path = root / catalog.CATALOG_FILE
     if not path.exists():
-        yield Finding("catalog", "nothing is published: run `observatory ingest` once more", is_problem=True)
+        yield Finding("catalog", "nothing is published: `observatory doctor --repair` publishes it", is_problem=True)
         return
     try:
         with duckdb.connect() as connection:
@@ -96,7 +104,14 @@ def _catalog(root: Path) -> Iterator[Finding]:
             found = connection.sql("SELECT snapshot_id, root FROM store.snapshot").fetchall()
     except duckdb.Error as error:
         yield Finding(
-            "catalog", f"it cannot be opened ({error}): delete {path} and ingest anything again", is_problem=True
+            "catalog",
+            f"it cannot be opened ({one_line(error)}): `observatory doctor --repair` publishes it again",
+            is_problem=True,
+        )
+        return
+    if not found:
+        yield Finding(
+            "catalog", "it holds no snapshot: `observatory doctor --repair` publishes it again", is_problem=True
         )
         return
     snapshot_id, published_root = found[0]

@@ -13,7 +13,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,6 +95,8 @@ class Store:
             return int(DeltaTable(str(lake_path(self.root, name))).version())
         except TableNotFoundError:
             return None
+        except (DeltaError, OSError) as error:
+            raise _damaged(self.root, name, error) from error
 
     def versions(self) -> dict[str, int]:
         """Current version of every table that exists."""
@@ -156,6 +158,7 @@ class Store:
         """All writes inside become one snapshot: published together at the end, or rolled back together."""
         with self.locked():
             before = {each.name: self.version(each.name) for each in TABLES}
+            self._refuse_loss(before)
             pending = self.root / "lake" / "_pending.json"
             aside = pending.with_suffix(".aside")
             aside.write_text(json.dumps(before))
@@ -190,11 +193,20 @@ class Store:
         """Publish what was committed but not published (a process was cut off). Returns whether it was needed."""
         with self.locked():
             published = self.snapshots()
+            self._refuse_loss(self.versions())
             behind = self.versions() != (published[-1].versions if published else {})
             if behind or (published and not (self.root / catalog.CATALOG_FILE).exists()):
                 self._publish()
                 return True
             return False
+
+    def _refuse_loss(self, now: Mapping[str, int | None]) -> None:
+        """Stop before a table that went back (its log was cut or deleted) is published: its rows would be gone."""
+        published = self.snapshots()[-1:]
+        for name, version in published[0].versions.items() if published else ():
+            found = now.get(name)
+            if found is None or found < version:
+                raise _damaged(self.root, name, f"version {version} was published, {found} is its last")
 
     def republish(self) -> Snapshot:
         """Publish the current versions again (a moved store, a damaged catalog)."""
@@ -205,7 +217,7 @@ class Store:
         pending = self.root / "lake" / "_pending.json"
         if not pending.exists():
             return
-        for name, version in json.loads(pending.read_text()).items():
+        for name, version in self._before(pending).items():
             now = self.version(name)
             if now is None or now == version:
                 continue
@@ -215,19 +227,32 @@ class Store:
                 DeltaTable(str(lake_path(self.root, name))).restore(version)
         pending.unlink()
 
+    def _before(self, pending: Path) -> dict[str, int | None]:
+        """Versions to go back to: as noted before the commit; where the note is damaged, as last published."""
+        try:
+            noted = json.loads(pending.read_text())
+            return {each.name: noted[each.name] for each in TABLES if each.name in noted}
+        except (ValueError, TypeError):
+            published = self.snapshots()[-1:]
+            return {each.name: published[0].versions.get(each.name) for each in TABLES} if published else {}
+
     def snapshots(self) -> list[Snapshot]:
         """All snapshots, oldest first."""
         try:
             rows = pa.table(DeltaTable(str(lake_path(self.root, catalog.SNAPSHOTS))).to_pyarrow_table()).to_pylist()
         except TableNotFoundError:
             return []
+        except (DeltaError, OSError, pa.ArrowException) as error:
+            raise _damaged(self.root, catalog.SNAPSHOTS, error) from error
         found = [Snapshot(each["snapshot_id"], each["created_at"], json.loads(each["versions"])) for each in rows]
         return sorted(found, key=lambda each: each.snapshot_id)
 
     def staging(self) -> Path:
         """A fresh folder for rows on their way in; folders of processes that are gone are removed."""
         for old in (self.root / "staging").iterdir():
-            if not _in_use(old):
+            if not old.is_dir():
+                old.unlink(missing_ok=True)
+            elif not _in_use(old):
                 shutil.rmtree(old, ignore_errors=True)
         path = self.root / "staging" / f"{os.getpid()}-{time.time_ns()}-{platform.node()}"
         path.mkdir()
@@ -271,6 +296,11 @@ def _properties(name: str) -> WriterProperties:
     )
 
 
+def _damaged(root: Path, name: str, error: object) -> StoreError:
+    first = str(error).partition("\n")[0]
+    return StoreError(f"{root}: table {name} is damaged ({first}); run `observatory doctor`")
+
+
 def _in_use(staging: Path) -> bool:
     pid, _, node = staging.name.partition("-")
     if node.split("-", 1)[-1] != platform.node() or not pid.isdigit():
@@ -293,6 +323,10 @@ def _retried(write: Callable[[], None], attempts: int = 6) -> None:
                 raise StoreError(f"the store could not be written: {error}") from error
             time.sleep(0.05 * 2**attempt)
         except (OSError, DeltaError) as error:
-            raise StoreError(f"the store could not be written ({error}); nothing was changed") from error
+            first = str(error).partition("\n")[0]
+            raise StoreError(
+                f"the store could not be written ({first}); nothing was changed. If its files are damaged, "
+                "`observatory doctor --repair` sets those aside"
+            ) from error
         else:
             return

@@ -54,10 +54,11 @@ class Reading:
                 return relation.to_arrow_table()
         except duckdb.IOException as error:
             raise StoreError(
-                f"a file of snapshot {self.snapshot_id} is gone ({error}); open the latest snapshot"
+                f"a file of snapshot {self.snapshot_id} is gone ({_first_line(error)}); open the latest snapshot, "
+                "or run `observatory doctor`"
             ) from error
         except duckdb.Error as error:
-            raise QuestionError(f"{question} could not be answered: {error}") from error
+            raise QuestionError(f"{question} could not be answered: {_first_line(error)}") from error
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
@@ -103,19 +104,30 @@ def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
         connection.execute(f"ATTACH {catalog.literal(str(published))} AS store (READ_ONLY)")
         found = connection.sql("SELECT snapshot_id, created_at, root FROM store.snapshot").fetchall()
     except duckdb.Error as error:
-        raise StoreError(f"{published} is damaged ({error}); run `observatory doctor`") from error
+        raise StoreError(f"{published} is damaged ({_first_line(error)}); run `observatory doctor`") from error
     if not found:
         raise StoreError(f"{published} holds no snapshot; run `observatory doctor`")
     latest, created_at, published_root = found[0]
     if snapshot_id in (None, latest) and Path(published_root) == root:
-        for table in TABLES:
-            connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
+        _views(connection, published)
     else:
         snapshot = catalog.snapshot(root, latest if snapshot_id is None else snapshot_id)
         catalog.build(root, snapshot, connection, {})
         latest, created_at = snapshot.snapshot_id, snapshot.created_at
     _share_and_lock(connection, root)
     return Reading(root, latest, created_at, connection)
+
+
+def _views(connection: duckdb.DuckDBPyConnection, published: Path) -> None:
+    try:
+        for table in TABLES:
+            connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
+    except duckdb.Error as error:  # a file is missing or damaged, or the catalog is another version's
+        raise StoreError(f"{published} cannot be read ({_first_line(error)}); run `observatory doctor`") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _share_and_lock(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
