@@ -16,6 +16,7 @@ import streamlit as st
 from dashboard import data
 from dashboard.rows import records
 from dashboard.words import NOTHING
+from queries.redaction import redacted_frame
 
 TRAJECTORY: Final = "app_pages/trajectory.py"
 """Page of one rollout, opened with `?rollout=<rollout_id>`."""
@@ -119,7 +120,7 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """A frame as CSV: units in the headers, times as ISO 8601 in UTC, lists as JSON, NULL as nothing."""
-    plain = frame.copy()
+    plain = redacted_frame(frame)
     for column, values in frame.items():
         if isinstance(values.dtype, pd.DatetimeTZDtype):
             plain[column] = values.map(_time)
@@ -146,7 +147,7 @@ def _cell(value: Any) -> Any:
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
     """A frame as Parquet, column names as the question gives them."""
     sink = io.BytesIO()
-    pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink, compression="zstd")
+    pa.parquet.write_table(pa.Table.from_pandas(redacted_frame(frame), preserve_index=False), sink, compression="zstd")
     return sink.getvalue()
 
 

@@ -14,6 +14,7 @@ from dashboard.conversation import MAX_CHARS
 from dashboard.words import size
 from queries.connection import Reading
 from queries.questions import Question
+from queries.redaction import redacted, redacted_frame
 from queries.trajectory import trajectory_messages, trajectory_scores, trajectory_tool_calls
 
 MAX_LISTED = 50
@@ -54,7 +55,7 @@ def _full_text(store: Reading, facts: pd.Series, kind: str, index: int) -> bytes
     else:
         calls = trajectory_tool_calls(store, rollout_id=rollout_id, run_id=run_id)
         found = calls.loc[calls["call_index"] == index, "output_text"]
-    return str(found.iloc[0]).encode("utf-8", "replace")
+    return redacted(str(found.iloc[0])).encode("utf-8", "replace")
 
 
 def whole(facts: pd.Series) -> None:
@@ -78,8 +79,8 @@ def _as_json(store: Reading, facts: pd.Series) -> bytes:
         "tool_calls": trajectory_tool_calls,
         "scores": trajectory_scores,
     }
-    held = {name: _records(question(store, **rollout_named(facts))) for name, question in asked.items()}
-    return json.dumps({"rollout": _records(facts.to_frame().T)[0], **held}, indent=1).encode()
+    held = {name: _records(redacted_frame(question(store, **rollout_named(facts)))) for name, question in asked.items()}
+    return json.dumps({"rollout": _records(redacted_frame(facts.to_frame().T))[0], **held}, indent=1).encode()
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:

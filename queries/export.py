@@ -17,6 +17,7 @@ from ingest.schema import TABLES, table
 from queries.asking import answer, question
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
+from queries.redaction import REDACTED, SECRET, is_text, redacted_frame
 
 MANIFEST = "manifest.json"
 EXPORTED = tuple(each.name for each in TABLES if each.name != "parts")
@@ -40,13 +41,15 @@ def export(
     tables: Sequence[str] | None = None,
     questions: Sequence[str] = (),
     filters: Filters = EVERYTHING,
+    redact: bool = True,
 ) -> dict[str, Any]:
     """Export tables (None: all) and answers to questions; returns the manifest.
 
     Layout: `<to>/<table>/run_id=<run>/part-0.parquet`, `<to>/questions/<question>.parquet`, `<to>/manifest.json`
     with snapshot, schema (type, meaning, NULL) and every file with its rows and bytes; a table without rows has no
     file. Written aside and moved: a reader sees the old export or the new one, never half of one. `filters` restrict
-    tables to their runs; questions keep to all of them.
+    tables to their runs; questions keep to all of them. What looks like a key or a token is removed from texts (not
+    from identifiers) unless `redact` is false.
 
     Raises:
         QuestionError: A table or question is unknown.
@@ -65,10 +68,10 @@ def export(
     try:
         aside.mkdir(parents=True)
         for name in chosen:
-            _write_table(store, table(name), aside / name, filters)
+            _write_table(store, table(name), aside / name, filters, redact=redact)
         for name in questions:
-            _write_answer(store, name, aside / "questions", filters)
-        manifest = _manifest(store, aside, chosen, questions, filters)
+            _write_answer(store, name, aside / "questions", filters, redact=redact)
+        manifest = _manifest(store, aside, chosen, questions, filters) | {"is_redacted": redact}
         (aside / MANIFEST).write_text(json.dumps(manifest, indent=2))
         _swap(aside, to)
     except OSError as error:
@@ -87,18 +90,29 @@ def _refuse_foreign(to: Path) -> None:
         raise StoreError(f"{to} holds other files; choose an empty folder, or one that an export was written to before")
 
 
-def _write_table(store: Reading, contract: Table, folder: Path, filters: Filters) -> None:
+def _write_table(store: Reading, contract: Table, folder: Path, filters: Filters, *, redact: bool) -> None:
     for run_id in _runs(store, contract, filters):
         target = folder / f"run_id={run_id}"
         target.mkdir(parents=True)
-        names = [each.name for each in _columns(contract) if each.name != "run_id"]
+        columns = [each for each in _columns(contract) if each.name != "run_id"]
+        names = [each.name for each in columns]
+        read = [_redacted(each) if redact and is_text(each) else each.name for each in columns]
         schema = pa.schema([contract.arrow.field(name) for name in names])
         with store.connection.cursor() as cursor:
-            sql = f"SELECT {', '.join(names)} FROM {contract.name} WHERE run_id = $run_id"  # noqa: S608 - schema names
-            reader = cursor.sql(sql, params={"run_id": run_id}).to_arrow_reader(ROWS_PER_BATCH)
+            sql = f"SELECT {', '.join(read)} FROM {contract.name} WHERE run_id = $run_id"  # noqa: S608 - schema names
+            reader = cursor.sql(sql, params={"run_id": run_id, **_bound(read)}).to_arrow_reader(ROWS_PER_BATCH)
             with pq.ParquetWriter(target / "part-0.parquet", schema, compression="zstd") as writer:
                 for batch in reader:
                     writer.write_batch(batch.cast(schema))
+
+
+def _redacted(column: Column) -> str:
+    return f"regexp_replace({column.name}, $secret, $redacted, 'g') AS {column.name}"
+
+
+def _bound(read: Sequence[str]) -> dict[str, str]:
+    is_used = any("$secret" in each for each in read)
+    return {"secret": SECRET, "redacted": REDACTED} if is_used else {}
 
 
 def _columns(contract: Table) -> list[Column]:
@@ -112,8 +126,9 @@ def _runs(store: Reading, contract: Table, filters: Filters) -> Iterable[str]:
     return [each for each in found if filters.run_ids is None or each in filters.run_ids]
 
 
-def _write_answer(store: Reading, name: str, folder: Path, filters: Filters) -> None:
-    found = pa.Table.from_pandas(answer(store, name, filters, {}), preserve_index=False)
+def _write_answer(store: Reading, name: str, folder: Path, filters: Filters, *, redact: bool) -> None:
+    frame = answer(store, name, filters, {})
+    found = pa.Table.from_pandas(redacted_frame(frame) if redact else frame, preserve_index=False)
     # A column without a single value has no type of its own: as text it can be read together with other exports.
     typed = [pa.field(each.name, pa.string()) if pa.types.is_null(each.type) else each for each in found.schema]
     folder.mkdir(parents=True, exist_ok=True)

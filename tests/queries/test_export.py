@@ -13,6 +13,7 @@ from queries import export as module
 from queries.connection import Reading
 from queries.export import EXPORTED, MANIFEST, export
 from queries.filters import Filters
+from queries.redaction import REDACTED, SECRET, redacted
 from tests.stores import build_store, call, rollout
 
 HOSTILE = ("'; DROP TABLE rollouts; --", "../../x", "🚀" * 80, "1", "2024-01-01", "a b/c=d")
@@ -139,7 +140,7 @@ def test_a_failed_export_leaves_the_earlier_one(
     export(store, tmp_path / "out", tables=("runs",))
     before = (tmp_path / "out" / MANIFEST).read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "_write_table", full)
@@ -174,8 +175,8 @@ def test_a_reader_that_lists_the_folder_sees_whole_files_only(
     seen = []
     write = module._write_table
 
-    def watched(*given: object) -> None:
-        write(*given)
+    def watched(*given: object, **options: object) -> None:
+        write(*given, **options)
         seen.append(sorted(each.relative_to(out).parts[0] for each in out.rglob("*.parquet")))
 
     monkeypatch.setattr(module, "_write_table", watched)
@@ -183,3 +184,49 @@ def test_a_reader_that_lists_the_folder_sees_whole_files_only(
     assert seen == [["runs"] * 7] * 3
     for file in out.rglob("*.parquet"):
         assert pq.read_metadata(file).num_rows > 0
+
+
+def test_secrets_leave_as_redacted_and_identifiers_stay(tmp_path: Path) -> None:
+    key, token = "sk-proj-" + "a1B2" * 6, "ghp_" + "Z9" * 18
+    opened = build_store(
+        tmp_path / "store",
+        [
+            rollout(
+                "r",
+                sample_id=key,
+                messages=[{"role": "user", "text": f"use {key}, not task-force-of-long-words"}],
+                tool_calls=[call("curl", f'{{"header":"Bearer {token}"}}', output_text=f"key={token}.")],
+            )
+        ],
+    )
+    written = export(opened, tmp_path / "out", questions=["repeat_patterns"])
+    read = {
+        name: pq.read_table(tmp_path / "out" / name).to_pylist()[0] for name in ("messages", "tool_calls", "rollouts")
+    }
+    assert read["messages"]["text"] == "use [redacted], not task-force-of-long-words"
+    assert read["tool_calls"]["output_text"] == "key=[redacted]."
+    assert token not in str(read["tool_calls"])
+    assert read["rollouts"]["sample_id"] == key
+    assert written["is_redacted"] is True
+    assert export(opened, tmp_path / "whole", redact=False)["is_redacted"] is False
+    assert token in str(pq.read_table(tmp_path / "whole" / "tool_calls").to_pylist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AKIA" + "A1" * 8,
+        "hf_" + "aB3" * 9,
+        "xoxb-" + "1234567890-abc",
+        "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_keys_of_known_kinds_are_recognised_by_both_engines(text: str) -> None:
+    said = f"before {text} after"
+    assert redacted(said) == "before [redacted] after"
+    sql = "SELECT regexp_replace($text, $secret, $redacted, 'g')"
+    found = duckdb.sql(sql, params={"text": said, "secret": SECRET, "redacted": REDACTED}).fetchall()
+    assert found == [("before [redacted] after",)]
+    for innocent in ("risk-adjusted-return-of-many-years", "task-0123456789abcdefgh", "0123456789abcdef" * 4):
+        assert redacted(innocent) == innocent
