@@ -221,7 +221,7 @@ def _line(
             x=rows["step"].astype(float),
             y=smooth,
             mode="lines",
-            line={"color": colour, "width": 3},
+            line={"color": colour, "width": 3, "dash": "dot" if subset == "effective" else "solid"},
             legendgroup=name,
             showlegend=False,
             hoverinfo="skip",

@@ -76,14 +76,16 @@ def histogram(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
     drawn = charts.figure(axis, "share of rollouts", height=420, y_format=".0%")
     for name, colour, _, rows in _groups(frame, looks, MAX_BARS):
         middles, widths = (rows["bin_low"] + rows["bin_high"]) / 2, rows["bin_high"] - rows["bin_low"]
+        drawn.add_trace(_outline(rows, colour, name))
         drawn.add_bar(
             x=middles,
             y=rows["share"],
             width=widths,
             name=charts.shown(name),
+            legendgroup=name,
             marker={
-                "color": charts.rgba(colour, 0.38),
-                "line": {"color": colour, "width": 1.2},
+                "color": charts.rgba(colour, 0.22),
+                "line": {"width": 0},
                 "pattern": {"shape": ["/" if each else "" for each in rows["is_open"]], "size": 6, "solidity": 0.25},
             },
             customdata=charts.points(rows, [*KEYS, "bin_low", "bin_high", "is_open", "value_max", "num_rollouts"]),
@@ -94,6 +96,25 @@ def histogram(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
         )
     drawn.update_layout(barmode="overlay", bargap=0)
     return drawn
+
+
+def _outline(rows: pd.DataFrame, colour: str, name: str) -> go.Scatter:
+    """The edge of a histogram: colours that lie over one another can still be told apart."""
+    x: list[float] = []
+    y: list[float] = []
+    for row in records(rows.sort_values("bin_low")):
+        if not x or row["bin_low"] > x[-1]:  # empty bins are not in the frame
+            x, y = [*x, row["bin_low"]], [*y, 0.0]
+        x, y = [*x, row["bin_low"], row["bin_high"], row["bin_high"]], [*y, row["share"], row["share"], 0.0]
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": colour, "width": 2},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=name,
+    )
 
 
 def _reach(row: dict[str, Any]) -> str:

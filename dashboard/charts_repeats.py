@@ -85,8 +85,8 @@ def transition_figure(frame: pd.DataFrame) -> go.Figure:
         ygap=2,
     )
     drawn.add_trace(_targets(part))
-    drawn.update_xaxes(showgrid=False)
-    drawn.update_yaxes(autorange="reversed", showgrid=False)
+    drawn.update_xaxes(showgrid=False, range=[-0.5, len(columns) - 0.5])
+    drawn.update_yaxes(showgrid=False, range=[len(rows) - 0.5, -0.5])
     return drawn
 
 

@@ -176,8 +176,8 @@ def grid(quadrants: pd.DataFrame, theme: str) -> go.Figure:
         )
     )
     drawn.update_layout(height=480, margin={"t": 36})
-    drawn.update_xaxes(title_text=title, showgrid=False, fixedrange=True)
-    drawn.update_yaxes(title_text="reward", showgrid=False, fixedrange=True)
+    drawn.update_xaxes(title_text=title, showgrid=False, fixedrange=True, range=[-0.5, 2.5])
+    drawn.update_yaxes(title_text="reward", showgrid=False, fixedrange=True, range=[-0.5, 2.5])
     return drawn
 
 

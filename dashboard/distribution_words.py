@@ -133,5 +133,7 @@ def without_interval(percentiles: pd.DataFrame) -> str:
     if lacking.empty:
         return ""
     named = ", ".join(f"P{int(each)}" for each in sorted(set(lacking["percentile"])))
+    if percentiles["percentile"].is_unique:
+        return f"There is no interval for {named} ({lacking['reason'].iloc[-1]})."
     where = "No group has" if len(lacking) == len(percentiles) else "Not every group has"
     return f"{where} an interval for {named} ({lacking['reason'].iloc[-1]})."

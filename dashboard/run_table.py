@@ -42,7 +42,7 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
             "change": found["reward_change"].map(words.signed, na_action=None),
             "curve": [_curve(each) for each in found["reward_by_step"]],
             "split": found["reward_split"],
-            "samples": found["reward_num_samples"],
+            "samples": found["reward_num_samples"].replace(0, pd.NA),
             "steps": [_steps(row) for row in found.to_dict("records")],
             "rollouts": found["num_rollouts"],
             "tool calls": found["tool_calls_mean"].astype(float),

@@ -31,7 +31,9 @@ def _of(runs: pd.DataFrame, split: str | None) -> pd.DataFrame:
 
 def _figure(run: pd.Series) -> str:
     at = "" if pd.isna(run["reward_step"]) else f" at step {whole(run['reward_step'])}"
-    text = f"{number(run['reward_last'])}{at} (n = {plural(run['reward_num_samples'], 'sample')})"
+    named = run["reward_num_samples"]
+    n = f"n = {plural(named, 'sample')}" if named else "its samples have no id"
+    text = f"{number(run['reward_last'])}{at} ({n})"
     if pd.notna(run["reward_change"]):
         text += f", {signed(run['reward_change'])} against step {whole(run['reward_first_step'])}"
     return text

@@ -68,7 +68,7 @@ def listing() -> None:
     found = samples(page, sort)
     shown = found.assign(tags=found["tags"].map(sample_words.tags))
     event = st.dataframe(
-        shown[list(_COLUMNS)],
+        shown[_columns(shown)],
         hide_index=True,
         column_config={each: heading(each) for each in shown.columns} | _FORMATS,
         key=f"samples_{sort}_{page}",
@@ -79,6 +79,13 @@ def listing() -> None:
     )
     rows = [each for each in event.selection.rows if each < len(found)]
     _open(None if not rows else (found.iloc[rows[0]]["sample_id"], found.iloc[rows[0]]["environment"]), "list")
+
+
+def _columns(shown: pd.DataFrame) -> list[str]:
+    """Prompts first, or ids where all prompts begin alike and tell nothing apart."""
+    if len(shown) > 1 and shown["prompt"].nunique() <= 1:
+        return ["sample_id", *(each for each in _COLUMNS if each not in ("sample_id", "prompt"))]
+    return list(_COLUMNS)
 
 
 def _open(picked: tuple[str, str | None] | None, source: str) -> None:

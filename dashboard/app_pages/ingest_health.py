@@ -32,7 +32,7 @@ if len(remarks):
         remarks,
         hide_index=True,
         column_config={
-            "remark": st.column_config.TextColumn("remark", width="large"),
+            "remark": st.column_config.TextColumn("remark", width=640),
             "num_sources": "sources",
             "runs": st.column_config.TextColumn("runs", width="medium"),
         },
@@ -44,7 +44,7 @@ if len(remarks):
 
 st.subheader("What this store can show", anchor=False)
 filled = health_words.filled(coverage, names)
-percent = {each: st.column_config.ProgressColumn(each, format="percent", min_value=0, max_value=1, width="small")
+percent = {each: st.column_config.ProgressColumn(each, format="percent", min_value=0, max_value=1)
            for each in filled.columns[2:] if not each.endswith("rows")}  # fmt: skip
 parts.table(filled, "coverage", columns=percent, label="Share of each run's rollouts that have a field", expanded=True)
 missing = health_words.absent(coverage)

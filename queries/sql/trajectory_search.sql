@@ -13,7 +13,7 @@ said AS (
 
 places AS (
     SELECT message_index, NULL AS call_index, role AS place, text AS held FROM said
-    WHERE message_index NOT IN (SELECT result_index FROM calls WHERE result_index IS NOT NULL)
+    WHERE message_index NOT IN (SELECT c.result_index FROM calls AS c WHERE c.result_index IS NOT NULL)
     UNION ALL
     SELECT message_index, NULL AS call_index, 'reasoning' AS place, reasoning_text AS held FROM said
     UNION ALL

@@ -168,9 +168,13 @@ def test_the_tail_says_what_it_costs() -> None:
 def test_percentiles_without_interval_say_why() -> None:
     frame = pd.DataFrame({"percentile": [95, 99], "reason": [None, "n too small: 368 needed for P99"]})
     assert distribution_words.without_interval(frame) == (
+        "There is no interval for P99 (n too small: 368 needed for P99)."
+    )
+    frame = pd.concat([frame, frame])
+    assert distribution_words.without_interval(frame) == (
         "Not every group has an interval for P99 (n too small: 368 needed for P99)."
     )
-    assert distribution_words.without_interval(frame.tail(1)).startswith("No group has an interval for P99")
+    assert distribution_words.without_interval(frame.iloc[[1, 3]]).startswith("No group has an interval for P99")
     assert distribution_words.without_interval(frame.head(1)) == ""
 
 
