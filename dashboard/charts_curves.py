@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -15,6 +15,8 @@ from queries.smoothing import ema
 SMOOTH_FROM: Final = 20
 """Points from which a smoothed line is drawn over the raw ones."""
 WEIGHT: Final = 0.6
+MAX_BANDS: Final = 4
+"""Runs whose intervals are drawn as bands; those of more drown one another and are left to the hover."""
 POINT: Final = ("run_id", "split", "step", "subset", "environment")
 """What a selected point says of the rollouts behind it."""
 _STATUS_COLOURS: Final = {
@@ -61,6 +63,13 @@ class Series:
     digits: str = ".3f"
 
 
+class Scene(NamedTuple):
+    """What the lines of a figure share: first and last step (None: nothing has steps), and whether bands drown."""
+
+    span: tuple[float, float] | None
+    is_crowded: bool
+
+
 REWARD: Final = Series("reward_mean", "reward", "reward_ci_low", "reward_ci_high", "num_samples_scored", over="samples")
 REWARD_MASKED: Final = Series(
     "reward_masked_mean",
@@ -92,7 +101,7 @@ def reward_figure(
         part = frame if facet is None else frame[frame["environment"] == facet]
         for run_id, rows in by_run(part).items():
             for subset, line in rows.groupby("subset", sort=False):
-                _line(drawn, line, looks, run_id, series, number, str(subset), number == 0, _span(frame))
+                _line(drawn, line, looks, run_id, series, number, str(subset), number == 0, _scene(frame))
     if len(facets) > 1:
         drawn.update_yaxes(matches="y")
     if reported is not None and facets == [None]:
@@ -110,7 +119,7 @@ def small_multiples(
     for number, series in enumerate(panels):
         for run_id, rows in by_run(frame).items():
             rows = rows.assign(environment=None)
-            _line(drawn, rows, looks, run_id, series, number, select_as, number == 0, _span(frame))
+            _line(drawn, rows, looks, run_id, series, number, select_as, number == 0, _scene(frame))
         row, column = _cell(number, len(panels))
         drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if "%" in series.digits else None, row=row, col=column)
     return drawn
@@ -124,7 +133,7 @@ def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     for number, grader in enumerate(graders):
         for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
             rows = rows.assign(environment=None)
-            _line(drawn, rows, looks, run_id, score, number, "all", number == 0, _span(frame))
+            _line(drawn, rows, looks, run_id, score, number, "all", number == 0, _scene(frame))
     return drawn
 
 
@@ -183,19 +192,19 @@ def _line(
     number: int,
     subset: str,
     legend: bool,  # noqa: FBT001 (private)
-    span: tuple[float, float] | None,
+    scene: Scene,
 ) -> None:
-    """One series of one run: band, points, from 20 points on a smoothed line; without steps a level over the span."""
+    """One series of one run: band, points, from 20 points on a smoothed line; without steps a level over the scene."""
     part = go.Figure()
     name = looks.name(run_id) + {"effective": ", trained on", "batch": ", all rollouts"}.get(subset, "")
     colour = looks.colours.get(run_id, charts.BASELINE)
     rows = frame[frame["step"].notna()].sort_values("step")
     row, column = _cell(number, len([axis for axis in drawn.layout if str(axis).startswith("yaxis")]))
     if rows.empty:
-        if level := _level(frame.assign(subset=subset).head(1), series, name, colour, span):
+        if level := _level(frame.assign(subset=subset).head(1), series, name, colour, scene.span):
             level.update(showlegend=legend)
             drawn.add_trace(level, row=row, col=column)
-        if span is None:
+        if scene.span is None:
             drawn.update_xaxes(title_text=None, row=row, col=column)
         return
     many = len(rows) >= SMOOTH_FROM
@@ -208,8 +217,8 @@ def _line(
         colour=colour,
         dash="dot" if subset == "effective" else looks.dashes.get(run_id, "solid"),
         symbol=looks.symbols.get(run_id, "circle"),
-        low=None if subset == "effective" else series.low,
-        high=None if subset == "effective" else series.high,
+        low=None if subset == "effective" or scene.is_crowded else series.low,
+        high=None if subset == "effective" or scene.is_crowded else series.high,
         customdata=[*(each for each in POINT if each == "subset" or each in rows), *_hovered(series)],
         hover=_hover(name, series),
     )
@@ -231,10 +240,10 @@ def _line(
         drawn.add_trace(trace, row=row, col=column)
 
 
-def _span(frame: pd.DataFrame) -> tuple[float, float] | None:
-    """First and last step of a figure; None where nothing in it has steps."""
+def _scene(frame: pd.DataFrame) -> Scene:
     known = frame["step"].dropna().astype(float)
-    return (known.min(), known.max()) if len(known) else None
+    span = (known.min(), known.max()) if len(known) else None
+    return Scene(span, frame["run_id"].nunique() > MAX_BANDS)
 
 
 def _level(

@@ -15,6 +15,8 @@ MAX_GROUPS: Final = 6
 """Distributions that can be told apart when drawn over one another."""
 MAX_BARS: Final = 3
 """Histograms that can."""
+MAX_BANDS: Final = 4
+"""Groups whose bands are drawn; those of more drown one another."""
 KEYS: Final = ("run_id", "split", "step")
 
 
@@ -45,13 +47,15 @@ def _groups(frame: pd.DataFrame, looks: Looks, limit: int = MAX_GROUPS) -> list[
     named = frame.assign(group=group_names(frame, looks))
     shown = spread(texts(named["group"]), limit)
     found = []
+    runs = named[named["group"].isin(shown)]["run_id"].unique()
+    colours = {run_id: looks.colours.get(run_id, charts.CANDIDATE) for run_id in runs}
+    if len(set(colours.values())) < len(runs):  # runs far apart in a long list may have one colour
+        colours = charts.run_colours(runs)
     for number, name in enumerate(shown):
         rows = named[named["group"] == name]
         run_id = str(rows["run_id"].iloc[0])
         one_run = named["run_id"].nunique() == 1
-        colour = (
-            _between(number, len(shown)) if one_run and len(shown) > 1 else looks.colours.get(run_id, charts.CANDIDATE)
-        )
+        colour = _between(number, len(shown)) if one_run and len(shown) > 1 else colours[run_id]
         dash = charts.DASHES[number % 3] if not one_run and rows["split"].notna().any() else "solid"
         found.append((name, colour, dash, rows))
     return found
@@ -141,6 +145,8 @@ def survival(
         f"{axis}{' (log scale)' if log_x else ''}", "share with at least so much (log scale)", height=440
     )
     for name, colour, _, rows in _groups(frame, looks):
+        if frame.groupby(list(KEYS), dropna=False).ngroups > MAX_BANDS:
+            break
         floor = 0.5 / float(rows["num_rollouts"].iloc[0])
         charts.band(drawn, rows["value"], rows["band_low"].clip(lower=floor), rows["band_high"], colour, name)
         for trace in drawn.data[-2:]:

@@ -45,7 +45,8 @@ def _run(rows: pd.DataFrame, name: str) -> str:
     cost = f"about {whole(sums['wasted_tokens_estimate'])} tokens{seconds}"
     repeats, wasted = sums["num_exact_repeats"], sums["num_wasted_calls"]
     are = verb(wasted, "was", "were")
-    waste = f"{whole(wasted)} of these {whole(repeats)} {are} wasted ({cost})" if wasted else "none of these was wasted"
+    cost = f" ({cost})" if sums["wasted_tokens_estimate"] else ""
+    waste = f"{whole(wasted)} of these {whole(repeats)} {are} wasted{cost}" if wasted else "none of these was wasted"
     return f"{name}: {share} of {over} repeat an earlier one; {waste}."
 
 

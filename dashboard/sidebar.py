@@ -1,5 +1,6 @@
 """The shared filters in the sidebar: bound to the URL by stable ids, in words, with a reset and a link to copy."""
 
+import re
 from dataclasses import fields, replace
 from urllib.parse import urlencode
 
@@ -22,6 +23,7 @@ KEYS = {
 }
 """URL parameter by field of `Filters`: short, and the same on every page."""
 _UNKNOWN = "_unknown_filters"
+_STEP = re.compile(r"\d{1,15}", re.A)
 
 
 def draw() -> None:
@@ -56,6 +58,7 @@ def _widgets(options: dict[str, list[str]]) -> Filters:
             ("splits", "Splits", None),
         )
     }
+    _drop_odd_steps()
     low, high = st.columns(2)
     step_from = low.number_input(
         "From step", 0, value=None, step=1, key=KEYS["step_from"], bind="query-params", placeholder="first"
@@ -83,6 +86,13 @@ def _widgets(options: dict[str, list[str]]) -> Filters:
     )
     chosen = {field: tuple(values) or None for field, values in lists.items()}
     return Filters(step_from=step_from, step_to=step_to, subset=subset, **chosen)
+
+
+def _drop_odd_steps() -> None:
+    """Take what is no step out of the link: the number input fails on `1e999`, and would not say so."""
+    for name in (KEYS["step_from"], KEYS["step_to"]):
+        if name in st.query_params and not _STEP.fullmatch(st.query_params[name]):
+            del st.query_params[name]
 
 
 def _note_unknown(options: dict[str, list[str]]) -> None:

@@ -70,7 +70,8 @@ if len(curve):
     curve_panels.behaviour(filters, list(dict.fromkeys([split, *texts(curve["split"])])), looks)
 parts.how(
     "A reward is the mean over samples of each sample's mean over its scored rollouts, so a sample with more attempts "
-    "weighs no more; bands are 95 % t intervals over samples. The change in the first sentence is paired: only samples "
+    "weighs no more; bands are 95 % t intervals over samples (of more than "
+    "four runs only on hover). The change in the first sentence is paired: only samples "
     "scored at both steps. The best step is compared with every other one sample by sample, with intervals that hold "
     "together (Bonferroni). From 20 points on raw points are faint and the bold line is an exponential moving average "
     "with weight 0.6, corrected for its start, of the raw series. Open diamonds are what the trainer itself reported. "

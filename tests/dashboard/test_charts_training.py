@@ -122,3 +122,20 @@ def test_a_point_keeps_its_name_when_its_numbers_change() -> None:
     before, after = ({"run_id": "r", "step": 3, "split": "valid", "num_rollouts": each} for each in (8, 16))
     assert picks.token(before) == picks.token(after)
     assert picks.token(before) != picks.token(before | {"step": 4})
+
+
+def test_bands_of_many_runs_do_not_drown_one_another() -> None:
+    few, many = (pd.concat([curve(3, run_id=f"r{each}") for each in range(number)]) for number in (4, 5))
+    filled = [
+        [trace for trace in charts_curves.reward_figure(frame, LOOKS).data if trace.fill] for frame in (few, many)
+    ]
+    assert [len(each) for each in filled] == [4, 0]
+
+
+def test_an_empty_bin_is_a_gap_in_the_edge_of_a_histogram() -> None:
+    rows = pd.DataFrame({"bin_low": [0.5, 2.5], "bin_high": [1.5, 3.5], "share": [0.25, 0.75]})
+    edge = charts_distributions._outline(rows, "#0072B2", "zava")
+    assert list(zip(edge.x, edge.y, strict=True)) == [
+        *((0.5, 0.0), (0.5, 0.25), (1.5, 0.25), (1.5, 0.0)),
+        *((2.5, 0.0), (2.5, 0.75), (3.5, 0.75), (3.5, 0.0)),
+    ]
