@@ -73,6 +73,6 @@ SELECT
     p.near_key AS pattern
 FROM patterns AS p
 INNER JOIN examples AS e ON p.run_id = e.run_id AND p.near_key = e.near_key
-LEFT JOIN tool_calls AS c
+INNER JOIN tool_calls AS c
     ON p.run_id = c.run_id AND e.worst.rollout_id = c.rollout_id AND e.worst.call_index = c.call_index
 ORDER BY p.num_repeats DESC, p.run_id ASC, p.near_key ASC

@@ -1,0 +1,167 @@
+"""Every page's questions on a big store against the very same SQL on native DuckDB tables, in one process, interleaved.
+
+    python -m pytest -m bench tests/benchmarks/test_questions.py -s
+
+OBSERVATORY_BENCH_STORE names a store that `big_store` has built (1 000 000 rollouts by default there); without it one
+of 50 000 rollouts is built. CPU time is compared, so that neighbours on the machine do not count; wall time is printed.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from ingest.catalog import literal
+from ingest.schema import TABLES
+from queries import connection
+from queries.connection import Reading, open_store
+from queries.filters import EVERYTHING, Filters
+from queries.questions import QUESTIONS
+from tests.benchmarks import big_store
+from tests.benchmarks.big_rows import Shape
+
+RATIO = 2.0
+SLACK_S = 0.03
+"""For what a question costs whatever it reads: planning the views, opening files. Measured: 5 to 25 ms."""
+PER_RUN_S = 0.003
+"""A run is a file of each partitioned table; opening one (footer of 75 columns, readers) costs 1 to 1.5 ms of CPU, and
+a question reads up to two tables. It is nothing at 20 runs and the larger part at 2 000."""
+REPEATS = 3
+ONE_RUN, OTHER_RUN = "run-0000", "run-0001"
+AFTER_A_CLICK = re.compile(r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf")
+"""Questions no page asks before the reader picks something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question as a page asks it."""
+
+    question: str
+    filters: Filters | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, store: Reading) -> None:
+        arguments = (store,) if self.filters is None else (store, self.filters)
+        QUESTIONS[self.question](*arguments, **self.parameters)
+
+
+def pages(chosen: Filters) -> dict[str, list[Asked]]:
+    """What each page asks when it is opened with these filters in the sidebar, its widgets as they come."""
+    valid = replace(chosen, splits=("valid",))
+    train = replace(chosen, splits=("train",))
+    one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
+    sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
+    compared = ("compare", "compare_failures", "compare_pairing", "compare_samples", "compare_quadrants")
+    curves = [
+        *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
+        *(Asked(name, chosen, {"split": "valid"}) for name in ("step_deltas", "best_step")),
+        *(Asked(name, chosen) for name in ("reward_agreement", "checkpoints", "scores_by_step", "reported_metrics")),
+        *(Asked(name, chosen) for name in ("behaviour_by_step", "stop_reasons_by_step")),
+        Asked("reported_metrics", chosen, {"only_reward": True}),
+        Asked("reward_curve", chosen, {"by_environment": True}),
+    ]
+    by_split = Asked("distribution_summary", chosen, {"measure": "reward", "by": "split"})
+    above = {"threshold": 10.0}
+    tail = [Asked(each, valid) for each in ("distribution_summary", "run_limits", "tail_percentiles", "survival")]
+    repeats = [Asked(each, valid) for each in ("repeats_by_step", "repeats_by_tool", "repeat_patterns", "loops")]
+    return {
+        "every page": [Asked("run_names"), Asked("filter_choices"), Asked("filter_counts", chosen)],
+        "Runs": [Asked("runs", chosen)],
+        "Reward curves": curves,
+        "Distributions": [by_split, *(Asked(e, valid) for e in ("distribution_summary", "distribution", "tool_usage"))],
+        "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
+        "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
+        "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
+        "Samples": [
+            *(Asked("samples", chosen, {"limit": each}) for each in (1, 50)),
+            *(Asked("run_overview", chosen), Asked("sample_heatmap", replace(one, splits=("valid",)))),
+        ],
+        "Ingest health": [Asked(each, chosen) for each in ("ingest_health", "coverage", "reject_reasons")],
+        "Export and share": [Asked("table_sizes", chosen)],
+    }
+
+
+SCOPES = {"all runs": EVERYTHING, "two runs": Filters(run_ids=(ONE_RUN, OTHER_RUN))}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = os.environ.get("OBSERVATORY_BENCH_STORE")
+    return Path(given) if given else big_store.build(tmp_path_factory.mktemp("big"), Shape(50_000, 10))
+
+
+@pytest.fixture(scope="module")
+def native(root: Path) -> Iterator[Reading]:
+    """The native tables, with the views and settings questions get on a store."""
+    with duckdb.connect() as opened:
+        opened.execute(f"ATTACH {literal(str(root / big_store.NATIVE))} AS store (READ_ONLY)")
+        for each in TABLES:
+            opened.execute(f"CREATE VIEW {each.name} AS FROM store.{each.name}")
+        connection._share_and_lock(opened, root)
+        yield Reading(root, 0, datetime.now(UTC), opened)
+
+
+@pytest.fixture(scope="module")
+def store(root: Path) -> Reading:
+    return open_store(root)
+
+
+def best(asked: Asked, stores: tuple[Reading, ...]) -> list[tuple[float, float]]:
+    """Least wall and CPU seconds of the question on each store, asked in turns after one warming up."""
+    found = [(float("inf"), float("inf"))] * len(stores)
+    for turn in range(REPEATS + 1):
+        for place, each in enumerate(stores):
+            wall, cpu = time.perf_counter(), time.process_time()
+            asked.of(each)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if turn:
+                found[place] = min(found[place][0], wall), min(found[place][1], cpu)
+    return found
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("page", pages(EVERYTHING))
+def test_store_keeps_up_with_native_tables(page: str, scope: str, store: Reading, native: Reading) -> None:
+    runs = store.connection.sql("SELECT count(*) FROM runs").fetchall()[0][0] if scope == "all runs" else 2
+    lines, slow, total = [], [], [0.0, 0.0]
+    for asked in pages(SCOPES[scope])[page]:
+        (wall, cpu), (_, native_cpu) = best(asked, (store, native))
+        total = [total[0] + wall, total[1] + cpu]
+        line = f"{asked.question:22} {wall * 1e3:6.0f} ms  CPU {cpu * 1e3:6.0f} native {native_cpu * 1e3:6.0f}"
+        lines.append(line)
+        if cpu > RATIO * native_cpu + SLACK_S + PER_RUN_S * runs:
+            slow.append(line)
+    print(f"\n{page}, {scope}: {total[0]:.2f} s, CPU {total[1]:.2f} s", *lines, sep="\n  ")  # noqa: T201
+    assert not slow, "\n".join(slow)
+
+
+def test_questions_of_pages_are_those_the_dashboard_asks() -> None:
+    code = "\n".join(each.read_text() for each in (Path(__file__).parents[2] / "dashboard").rglob("*.py"))
+    asked = set(re.findall(r'data\.ask\(\s*"(\w+)"', code))
+    listed = {each.question for questions in pages(EVERYTHING).values() for each in questions}
+    assert {each for each in asked if not AFTER_A_CLICK.fullmatch(each)} <= listed
+    assert listed <= set(QUESTIONS)
+
+
+def test_a_big_store_is_whole_however_small(tmp_path: Path) -> None:
+    root = big_store.build(tmp_path, Shape(600, 3, samples=20))
+    answer = open_store(root)
+    num = answer.connection.sql("SELECT count(*), count(DISTINCT rollout_id) FROM rollouts").fetchall()[0]
+    assert num == (600, 600)
+    calls, counted = answer.connection.sql(
+        "SELECT (SELECT count(*) FROM tool_calls WHERE requestor <> 'user' AND status <> 'orphan'), "
+        "(SELECT sum(num_tool_calls) FROM rollouts)"
+    ).fetchall()[0]
+    assert calls == counted
+    with duckdb.connect(str(root / big_store.NATIVE), read_only=True) as native:
+        for each in TABLES:
+            sql = f"SELECT count(*) FROM {each.name}"
+            assert native.sql(sql).fetchall() == answer.connection.sql(sql).fetchall()
