@@ -90,9 +90,11 @@ def _widgets(options: dict[str, list[str]]) -> Filters:
 
 def _drop_odd_steps() -> None:
     """Take what is no step out of the link: the number input fails on `1e999`, and would not say so."""
-    for name in (KEYS["step_from"], KEYS["step_to"]):
-        if name in st.query_params and not _STEP.fullmatch(st.query_params[name]):
-            del st.query_params[name]
+    odd = [name for name in (KEYS["step_from"], KEYS["step_to"]) if not _STEP.fullmatch(st.query_params.get(name, "0"))]
+    for name in odd:
+        del st.query_params[name]
+    if odd:
+        st.rerun()
 
 
 def _note_unknown(options: dict[str, list[str]]) -> None:

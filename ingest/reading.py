@@ -24,6 +24,8 @@ from ingest.errors import UnreadableError
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """A longer line is a reject: it is no record but an accident."""
+MAX_INFLATED_BYTES = 1024 * 1024 * 1024
+"""A compressed file read as a whole may not grow beyond this: a few megabytes can inflate to any size."""
 PEEK_BYTES = 1024 * 1024
 MAX_DEPTH = 1024
 """Levels of nesting that orjson reads; deeper is a reject, whichever parser met it."""
@@ -146,7 +148,10 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         with open_binary(path) as file:
-            return file.read().removeprefix(b"\xef\xbb\xbf")
+            data = file.read(MAX_INFLATED_BYTES) if is_compressed(path) else file.read()
+            if len(data) == MAX_INFLATED_BYTES:
+                raise UnreadableError(f"{path}: inflates to more than a gibibyte; decompress it first")
+            return data.removeprefix(b"\xef\xbb\xbf")
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise UnreadableError(f"{path}: cannot be read ({error})") from error
 

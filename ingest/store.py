@@ -109,6 +109,8 @@ class Store:
             delta = DeltaTable(str(lake_path(self.root, name)))
         except TableNotFoundError:
             return []
+        except (DeltaError, OSError) as error:
+            raise _damaged(self.root, name, error) from error
         if not delta.metadata().partition_columns:
             return sorted(delta.file_uris())
         wanted = set(run_ids)
@@ -122,6 +124,8 @@ class Store:
             return sorted(DeltaTable(str(lake_path(self.root, name))).file_uris())
         except TableNotFoundError:
             return []
+        except (DeltaError, OSError) as error:
+            raise _damaged(self.root, name, error) from error
 
     def replace(self, name: str, rows: Rows, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> None:
         """Replace what the given sources hold of a table's runs (None: whatever source) by new rows, in one commit.
