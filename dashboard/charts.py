@@ -19,6 +19,8 @@ DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x")
 DIVERGING: Final = ("#8C3A00", "#D9773A", "#F6D5BF", "#EEF0F2", "#BFE0DC", "#3F9F95", "#00564E")
 SEQUENTIAL: Final = ("#E8F1F8", "#BBD7EA", "#86B8D9", "#4C95C4", "#1C6FA6", "#0B4A78", "#072F4F")
+SEQUENTIAL_SCALE: Final = "sequential"
+"""`meta` of a heatmap whose high values stand out: dark on light paper, light on dark (`parts.plot` turns it)."""
 MAX_MARKS: Final = 5_000
 """More marks than this are binned or drawn as density."""
 _INK = {

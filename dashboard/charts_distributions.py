@@ -166,7 +166,7 @@ def survival(
                 yref="paper",
                 text=charts.shown(text),
                 showarrow=False,
-                xanchor="left",
+                xanchor="right" if value > 0.85 * float(frame["value"].max()) else "left",
                 yanchor="top",
                 font={"size": 12},
             )

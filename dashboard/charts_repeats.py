@@ -80,6 +80,7 @@ def transition_figure(frame: pd.DataFrame) -> go.Figure:
         colorscale=[[index / 6, colour] for index, colour in enumerate(charts.SEQUENTIAL)],
         texttemplate="%{z:.0%}",
         hoverinfo="skip",
+        meta=charts.SEQUENTIAL_SCALE,
         colorbar=charts.colour_bar("share of the row", tickformat=".0%"),
         xgap=2,
         ygap=2,

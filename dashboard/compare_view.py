@@ -21,7 +21,7 @@ def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> lis
         known = samples["reward_delta"].notna().any()
         parts.missing(compare_words.FIELDS[cost] if known else "reward")
         return []
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = st.container(key="side_by_side_compare").columns([3, 2], gap="medium")
     with left:
         figure = compare_charts.scatter(samples, cost, bands["eps_reward"], bands["eps_cost"])
         picked = parts.plot(figure, "compare_scatter", samples, select=True)

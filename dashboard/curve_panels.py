@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import charts_curves, curve_words, data, parts, words
 from dashboard.charts_curves import Looks, Series
@@ -63,6 +64,14 @@ def train_curve(filters: Filters) -> pd.DataFrame:
     used = data.ask("reward_curve", replace(own, subset="effective")).assign(subset="effective")
     same = used["num_rollouts"].sum() in (0, everything["num_rollouts"].sum())
     return everything if same else pd.concat([everything, used], ignore_index=True)
+
+
+def pair(*, both: bool) -> tuple[DeltaGenerator, DeltaGenerator | None]:
+    """Room for the main curve, and for its companion beside it (below it on a narrow screen) where there is one."""
+    if not both:
+        return st.container(), None
+    left, right = st.container(key="side_by_side_reward").columns([3, 2])
+    return left, right
 
 
 def figures(changes: pd.DataFrame, best: pd.DataFrame, curve: pd.DataFrame, split: str | None) -> None:

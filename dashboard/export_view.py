@@ -85,7 +85,12 @@ def download() -> None:
     names = askable()
     name = st.selectbox("Question", names, index=names.index("reward_curve"), key="question", bind="query-params")
     asked = named(name)
-    st.text(" ".join((asked.__doc__ or "").split("Raises:")[0].split()))
+    said = " ".join((asked.__doc__ or "").split("Raises:")[0].split())
+    meant, _, columns = said.partition(" Columns: ")
+    st.caption(parts.plain(meant))
+    if columns:
+        with st.expander("Its columns"):
+            st.text(columns)
     if not st.get_option("client.disableDataExport"):
         with st.container(horizontal=True):
             for label, kind, ending in (

@@ -121,7 +121,10 @@ def plot(
     named. A selection stands in the address (unless `in_address` is false) until another is made, so it is there in a
     copied link and when the reader comes back from a trajectory.
     """
-    figure.update_layout(template=charts.template(data.theme()))
+    theme = data.theme()
+    figure.update_layout(template=charts.template(theme))
+    if theme == "dark":
+        figure.update_traces(reversescale=True, selector={"type": "heatmap", "meta": charts.SEQUENTIAL_SCALE})
     options: dict[str, Any] = {}
     found: list[dict[str, Any]] = []
     if select:
@@ -202,6 +205,11 @@ _CSS = """
 .st-key-page_header > :last-child { margin-left: auto; flex: 0 0 auto; width: auto; }
 @media (max-width: 800px) { .block-container { padding: 4rem 1rem 2rem; } }
 [data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+@media (max-width: 900px) {
+  [class*="st-key-side_by_side"] > [data-testid="stHorizontalBlock"],
+  [class*="st-key-side_by_side"] [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  [class*="st-key-side_by_side"] [data-testid="stColumn"] { min-width: 100%; }
+}
 .stPlotlyChart .modebar-container { top: auto !important; bottom: 0; height: 0 !important; }
 .stPlotlyChart .modebar { top: auto !important; bottom: 0; }
 """

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from dashboard.charts import (
     DIVERGING,
     SEQUENTIAL,
+    SEQUENTIAL_SCALE,
     colour_bar,
     figure,
     points,
@@ -36,7 +37,8 @@ def heatmap(cells: pd.DataFrame, measure: str) -> go.Figure:
     drawn = figure("step", "", height=min(max(160 + 14 * rows, 260), 640))
     gaps = {"xgap": 1 if columns < 60 else 0, "ygap": 1 if rows < 60 else 0}
     bar = colour_bar(MEASURES[measure])
-    drawn.add_trace(go.Heatmap(z=grid, hoverinfo="skip", colorbar=bar, **gaps, **_scale(values)))
+    meta = SEQUENTIAL_SCALE if np.nanmin(values, initial=0.0) >= 0 else None
+    drawn.add_trace(go.Heatmap(z=grid, hoverinfo="skip", colorbar=bar, meta=meta, **gaps, **_scale(values)))
     drawn.add_trace(_targets(cells, measure))
     drawn.update_xaxes(showgrid=False, range=[-0.5, columns - 0.5], **_step_ticks(cells))
     drawn.update_yaxes(showgrid=False, range=[rows - 0.5, -0.5], **_sample_ticks(cells))

@@ -44,7 +44,7 @@ if len(remarks):
 
 st.subheader("What this store can show", anchor=False)
 filled = health_words.filled(coverage, names)
-percent = {each: st.column_config.ProgressColumn(each, format="percent", min_value=0, max_value=1)
+percent = {each: st.column_config.ProgressColumn(each, format="percent", min_value=0, max_value=1, width=112)
            for each in filled.columns[2:] if not each.endswith("rows")}  # fmt: skip
 parts.table(filled, "coverage", columns=percent, label="Share of each run's rollouts that have a field", expanded=True)
 missing = health_words.absent(coverage)

@@ -44,7 +44,7 @@ view = st.segmented_control(
 series = charts_curves.REWARD_MASKED if view == "left out" else charts_curves.REWARD
 checkpoints = data.ask("checkpoints", filters)
 batch = curve_panels.train_curve(filters)
-main, beside = st.columns([3, 2]) if len(batch) and split != "train" else (st.container(), None)
+main, beside = curve_panels.pair(both=len(batch) > 0 and split != "train")
 with main:
     st.subheader(reward_name(split).capitalize(), anchor=False)
     faceted = data.ask("reward_curve", filters, by_environment=len(environments) > 1)

@@ -35,5 +35,5 @@ SELECT
     substring(held, greatest(1, first_at - 48), 128 + length($text)) AS snippet,
     ((length(held) - length(replace(lower(held), lower($text), ''))) // length($text))::BIGINT AS num_matches
 FROM found
-ORDER BY message_index ASC NULLS LAST, call_index ASC NULLS FIRST, place DESC
+ORDER BY message_index ASC NULLS LAST, call_index ASC NULLS FIRST, place ASC
 LIMIT $limit

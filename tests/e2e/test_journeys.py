@@ -70,8 +70,11 @@ def test_a_point_of_the_scatter_leads_to_a_trajectory(sample: str, page: Page) -
     box = point.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(page.get_by_text(re.compile(r"Rollouts of sample valid-\d+"))).to_be_visible(timeout=WAIT_MS)
+    heading = page.get_by_text(re.compile(r"Rollouts of sample valid-\d+"))
+    expect(heading).to_be_visible(timeout=WAIT_MS)
     settled(page)
+    picked = heading.inner_text()
+    assert "pick=compare_scatter." in page.url
     grid = page.get_by_test_id("stDataFrame").first
     grid.scroll_into_view_if_needed()
     grid.click(position={"x": 17, "y": 52})  # it is a canvas: this is the box before its first row
@@ -81,6 +84,28 @@ def test_a_point_of_the_scatter_leads_to_a_trajectory(sample: str, page: Page) -
     expect(page.get_by_text(re.compile("sample valid-"))).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="Baseline vs fine-tuned")).to_be_visible(timeout=WAIT_MS)
+    expect(heading).to_have_text(picked, timeout=WAIT_MS)
+
+
+def test_a_link_opens_with_the_cell_that_was_selected(sample: str, page: Page, browser: Browser) -> None:
+    page.goto(f"{sample}/repeated_calls?run=finqa-baseline")
+    settled(page)
+    page.get_by_text("Which tool follows which", exact=True).click()
+    plot = page.locator(".stPlotlyChart", has=page.locator(".heatmaplayer .hm"))
+    plot.scroll_into_view_if_needed()
+    box = plot.locator(".nsewdrag").bounding_box()
+    assert box is not None
+    place = box["x"] + 3 * box["width"] / 8, box["y"] + 3 * box["height"] / 8  # four by four: cat after search
+    page.mouse.move(*place)
+    page.wait_for_timeout(500)
+    page.mouse.click(*place)
+    said = re.compile(r"252 rollouts with a call of cat right after search; listed are 1 to 50\.")
+    expect(page.get_by_text(said)).to_be_visible(timeout=WAIT_MS)
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    fresh = context.new_page()
+    fresh.goto(page.url)
+    expect(fresh.get_by_text(said)).to_be_attached(timeout=WAIT_MS)
+    context.close()
 
 
 def test_a_downloaded_table_holds_the_numbers_of_the_question(sample: str, page: Page, store: Path) -> None:

@@ -1,6 +1,7 @@
 """From a sample to a trajectory in a real browser: clicks, keys, places in the address, and nothing that calls home."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,18 @@ def test_keys_go_to_errors_and_rollouts_and_back(traces: Path, address: str, pag
     settled(page)
     page.go_back()
     expect(page.get_by_test_id("stPagination")).to_be_visible(timeout=WAIT_MS)
+
+
+def test_the_key_s_searches_and_a_match_leads_to_its_message(traces: Path, address: str, page: Page) -> None:
+    page.goto(f"{address}/trajectory?rollout={id_of(traces, '0-long')}")
+    settled(page)
+    page.keyboard.press("s")
+    page.keyboard.type('"q": 93')
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("1 match in 1 place"))).to_be_visible(timeout=WAIT_MS)
+    page.locator(".found a").click()
+    page.wait_for_url("**message=186**")
+    expect(page.locator("#call-93")).to_be_in_viewport(timeout=WAIT_MS)
 
 
 def test_a_link_to_a_message_and_the_outline_go_there(traces: Path, address: str, page: Page) -> None:

@@ -150,7 +150,7 @@ def test_a_text_is_found_wherever_it_stands(tmp_path: Path) -> None:
     rollout_id = str(store.connection.sql("SELECT rollout_id FROM rollouts").fetchall()[0][0])
     found = trajectory_search(store, rollout_id=rollout_id, text="ACME")
     places = zip(found["message_index"], found["place"], found["num_matches"], strict=True)
-    assert list(places) == [(0, "user", 1), (1, "reasoning", 2), (1, "output", 1), (1, "call", 1), (1, "output", 1)]
+    assert list(places) == [(0, "user", 1), (1, "reasoning", 2), (1, "call", 1), (1, "output", 1), (1, "output", 1)]
     assert found["snippet"].iloc[4].strip("x y") == "50% of acme_ltd"
     assert len(trajectory_search(store, rollout_id=rollout_id, text="50% of")) == 1
     assert trajectory_search(store, rollout_id=rollout_id, text="5_% of").empty
