@@ -95,10 +95,12 @@ def reward_figure(
     `frame` is a reward curve with `subset`; `reported` rows of `reported_metrics`, `checkpoints` and `best` (rows of
     `best_step` that are the best) are marked on it.
     """
-    facets = sorted(frame["environment"].dropna().unique()) or [None]
-    drawn = _grid([charts.shown(each) if each else "" for each in facets], series.title, height=400)
+    named = sorted(frame["environment"].dropna().unique())
+    facets = [*named, None] if not named or frame["environment"].isna().any() else named
+    titles = [charts.shown(each) if each else "environment not named" for each in facets] if named else [""]
+    drawn = _grid(titles, series.title, height=400)
     for number, facet in enumerate(facets):
-        part = frame if facet is None else frame[frame["environment"] == facet]
+        part = frame[frame["environment"].isna() if facet is None else frame["environment"] == facet]
         for run_id, rows in by_run(part).items():
             for subset, line in rows.groupby("subset", sort=False):
                 _line(drawn, line, looks, run_id, series, number, str(subset), number == 0, _scene(frame))

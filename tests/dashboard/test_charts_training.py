@@ -139,3 +139,11 @@ def test_an_empty_bin_is_a_gap_in_the_edge_of_a_histogram() -> None:
         *((0.5, 0.0), (0.5, 0.25), (1.5, 0.25), (1.5, 0.0)),
         *((2.5, 0.0), (2.5, 0.75), (3.5, 0.75), (3.5, 0.0)),
     ]
+
+
+def test_a_run_whose_environment_is_not_named_is_drawn_beside_those_of_others() -> None:
+    frame = pd.concat([curve(3, environment="maze"), curve(3, run_id="b", environment="shop"), curve(3, run_id="c")])
+    figure = charts_curves.reward_figure(frame, LOOKS)
+    assert [each.text for each in figure.layout.annotations] == ["maze", "shop", "environment not named"]
+    points = [trace for trace in figure.data if trace.customdata is not None]
+    assert [(trace.customdata[0]["run_id"], trace.yaxis) for trace in points] == [("r", "y"), ("b", "y2"), ("c", "y3")]
