@@ -80,6 +80,8 @@ def repair(root: Path) -> list[str]:
                 done.append(f"{each.name}: {sick[each.name]}; rebuilt from {len(kept)} of {len(files)} Parquet files.")
         done.append("Links pinned to earlier snapshots have ended.")
     done += _without_damaged_files(store, aside)
+    if (store.root / catalog.CATALOG_FILE).is_dir():
+        _move(store.root / catalog.CATALOG_FILE, aside)
     if done or not _opens(store.root):
         store.republish()
         done.append("What is left was published.")
