@@ -80,8 +80,8 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
         "Samples": [
-            *(Asked("samples", chosen, {"limit": each}) for each in (1, 50)),
-            *(Asked("run_overview", chosen), Asked("sample_heatmap", replace(one, splits=("valid",)))),
+            *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
+            Asked("sample_heatmap", replace(one, splits=("valid",))),
         ],
         "Ingest health": [Asked(each, chosen) for each in ("ingest_health", "coverage", "reject_reasons")],
         "Export and share": [Asked("table_sizes", chosen)],
