@@ -379,9 +379,10 @@ def main() -> None:
     except ObservatoryError as error:
         errors.print(Text.assemble(("observatory: ", "bold"), harmless(error)), soft_wrap=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        errors.print("observatory: stopped; what was committed stays, the rest is read again next time")
-        sys.exit(130)
+    except SystemExit as left:
+        if left.code == 130:  # Ctrl-C, which Typer turns into an exit without a word
+            errors.print("observatory: stopped; what was committed stays, the rest is read again next time")
+        raise
     except Exception as error:
         if os.environ.get("OBSERVATORY_DEBUG"):
             raise
