@@ -1,4 +1,4 @@
-"""Writes staged rows of one table as Arrow record batches; what does not fit its column becomes NULL, not an error.
+"""Turns staged rows of one table into Arrow record batches; what does not fit its column becomes NULL, not an error.
 
 Rows of a rollout's messages, tool calls and scores come in groups that share run, source and rollout, so that these
 three columns are made per group and not per row. Chunks are small: turning rows into columns is fastest while the rows
@@ -7,7 +7,7 @@ are still in the processor's cache.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +22,37 @@ _LONG = {"messages": "text", "tool_calls": "output_text", "parts": "payload", "s
 """The column by whose length a chunk is measured."""
 
 
-class TableWriter:
-    """Collects rows of one table and writes them chunk by chunk, so that memory stays flat."""
+class Sink(Protocol):
+    """Where record batches go."""
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+
+    def close(self) -> None:
+        """Finish."""
+
+
+class ArrowFile:
+    """One Arrow file."""
 
     def __init__(self, contract: Table, path: Path) -> None:
+        self._file = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._file, contract.arrow)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+        self._file.close()
+
+
+class TableWriter:
+    """Collects rows of one table and hands them on chunk by chunk, so that memory stays flat."""
+
+    def __init__(self, contract: Table, sink: Sink) -> None:
         self.contract = contract
         self.schema = contract.arrow
         self._names = frozenset(contract.names)
@@ -34,8 +61,7 @@ class TableWriter:
         self._groups: list[tuple[str, str, str]] = []
         self._sizes: list[int] = []
         self._bytes = 0
-        self._sink = pa.OSFile(str(path), "wb")
-        self._writer = pa.ipc.new_file(self._sink, self.schema)
+        self._sink = sink
 
     def add(self, values: Values) -> None:
         """Add one row with all its columns."""
@@ -64,21 +90,24 @@ class TableWriter:
         if not rows:
             return
         shared = self._shared()
-        present = set().union(*rows)
-        if not present <= self._names:
-            unknown = ", ".join(sorted(map(str, present - self._names)))
+        columns = {name: [row.get(name) for row in rows] for name in set().union(*rows) - shared.keys()}
+        self._batch(columns | shared, len(rows))
+        self._rows, self._groups, self._sizes, self._bytes = [], [], [], 0
+
+    def write(self, columns: dict[str, Any], size: int) -> None:
+        """Write rows given by column (arrays or lists)."""
+        self.flush()
+        self._batch(columns, size)
+
+    def _batch(self, columns: dict[str, Any], size: int) -> None:
+        if not columns.keys() <= self._names:
+            unknown = ", ".join(sorted(map(str, columns.keys() - self._names)))
             raise KeyError(f"{self.contract.name} has no column {unknown}")
         arrays = []
         for column in self.contract.columns:
-            name = column.name
-            if name in shared:
-                arrays.append(shared[name])
-            elif name in present:
-                arrays.append(_array(column, [row.get(name) for row in rows]))
-            else:
-                arrays.append(pa.nulls(len(rows), column.arrow))
-        self._writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-        self._rows, self._groups, self._sizes, self._bytes = [], [], [], 0
+            values = columns.get(column.name)
+            arrays.append(pa.nulls(size, column.arrow) if values is None else _array(column, values))
+        self._sink.write_batch(pa.record_batch(arrays, schema=self.schema))
 
     def _shared(self) -> dict[str, pa.Array]:
         if not self._groups:
@@ -91,12 +120,15 @@ class TableWriter:
     def close(self) -> None:
         """Write the rest and finish the file."""
         self.flush()
-        self._writer.close()
         self._sink.close()
 
 
-def _array(column: Column, values: list[Any]) -> pa.Array:
+def _array(column: Column, values: Any) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values if values.type == column.arrow else values.cast(column.arrow)
     try:
+        if values[0].__class__ is str and values.count(values[0]) == len(values):  # as many columns of one source are
+            return pa.repeat(pa.scalar(values[0], column.arrow), len(values))
         return pa.array(values, column.arrow, from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError, TypeError):
         return pa.array([_fitted(column, value) for value in values], column.arrow)

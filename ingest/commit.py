@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +13,19 @@ import pyarrow as pa
 
 from ingest.catalog import scan
 from ingest.finish import Finish, rows, staged, summaries
+from ingest.parquet_files import ROW_GROUP, read_written
 from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, TABLES
 from ingest.schema_runs import RUNS
 from ingest.sources import source as source_named
 from ingest.sources.base import Fragment, Source
-from ingest.staging import Overrides, PartStager, Stager, Tally
+from ingest.staging import AS_PARQUET, Overrides, PartStager, Stager, Tally
 from ingest.store import Store
 
+WRITERS = 2
+"""Tables that are written beside one another."""
+FEW_FILES = 8
+"""More small staged files than this a run are joined when they are written."""
 JOINED = "joined:"
 """Prefix of the source_id of rollouts that were joined from fragments of several sources."""
 
@@ -99,18 +105,35 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
                 "under ids of their own."
             )
         also = finish.number_attempts()
-        for each in TABLES:
-            if each.name == "rollouts":
-                store.replace(each.name, finish.rollouts(also), run_ids, [*source_ids, *also])
-            elif each.name not in ("run_summaries", "annotations") and _concerned(store, folders, each.name, run_ids):
-                store.replace(each.name, rows(folders, each.name), run_ids, source_ids)
+        with ThreadPoolExecutor(WRITERS) as pool:
+            writes = [pool.submit(store.replace, "rollouts", finish.rollouts(also), run_ids, [*source_ids, *also])]
+            for name in _concerned(store, folders, run_ids):
+                writes.append(pool.submit(_write, store, folders, name, run_ids, source_ids))
+            for write in writes:
+                write.result()
         store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
     return notes
 
 
-def _concerned(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[str]) -> bool:
-    """Whether a table gets rows, or may hold rows to be replaced."""
-    return staged(folders, name) is not None or bool(store.files(name, run_ids))
+def _concerned(store: Store, folders: Sequence[Path], run_ids: Sequence[str]) -> list[str]:
+    """Tables written as they were staged: those that get rows, or may hold rows to be replaced."""
+    others = [each.name for each in TABLES if each.name not in ("rollouts", "run_summaries", "annotations")]
+    return [name for name in others if _has(folders, name) or store.files(name, run_ids)]
+
+
+def _has(folders: Sequence[Path], name: str) -> bool:
+    return any((folder / (name if name in AS_PARQUET else f"{name}.arrow")).exists() for folder in folders)
+
+
+def _write(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[str], source_ids: Sequence[str]) -> None:
+    """Write a table; staged files that are large enough and replace nothing become part of it as they are."""
+    if name in AS_PARQUET:
+        files = [each for folder in folders for each in read_written(folder / name)]
+        are_many = len(files) > FEW_FILES * len({each.run_id for each in files})
+        are_small = sum(each.num_rows for each in files) < ROW_GROUP * len(files)
+        if files and not (are_many and are_small) and store.adopt(name, files, run_ids, source_ids):
+            return
+    store.replace(name, rows(folders, name), run_ids, source_ids)
 
 
 def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:

@@ -1,11 +1,12 @@
 """Finds the sources under paths, globs and folders: who recognises what, and what nobody does."""
 
 import glob
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import xxhash
 
 from ingest.reading import Peek
 from ingest.sources import SOURCES
@@ -146,7 +147,7 @@ def _likeness(source: Source, peek: Peek) -> int:
 
 def content_hash(path: Path) -> tuple[str, int]:
     """Hash of a file's bytes, or of all files of a folder with their names; and the size in bytes."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = xxhash.xxh3_128()
     size = 0
     for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
         if file != path:

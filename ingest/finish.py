@@ -12,17 +12,27 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ingest.catalog import scan
+from ingest.parquet_files import RunFiles, read_written
 from ingest.schema import RUN_SUMMARIES, table
 from ingest.schema_rollouts import ROLLOUTS
-from ingest.staging import own_id
-
-CHILDREN = ("messages", "tool_calls", "scores")
+from ingest.staging import AS_PARQUET, own_id
 
 
 def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
     """All staged rows of a table, None where there are none."""
+    schema = table(name).arrow
+    if name in AS_PARQUET:
+        runs = ds.partitioning(pa.schema([schema.field("run_id")]), flavor="hive")
+        parts = [
+            ds.dataset(
+                [str(each.path) for each in written], schema, "parquet", partitioning=runs, partition_base_dir=base
+            )
+            for base, written in ((str(folder / name), read_written(folder / name)) for folder in folders)
+            if written
+        ]
+        return ds.dataset(parts) if parts else None
     files = [str(folder / f"{name}.arrow") for folder in folders if (folder / f"{name}.arrow").exists()]
-    return ds.dataset(files, schema=table(name).arrow, format="ipc") if files else None
+    return ds.dataset(files, schema, "ipc") if files else None
 
 
 def rows(folders: Sequence[Path], name: str) -> pa.RecordBatchReader | pa.Table:
@@ -81,8 +91,9 @@ class Finish:
                     seen[rollout_id][source_id] += 1
             if mapping:
                 changed += len(mapping)
-                for name in ("rollouts", *CHILDREN):
-                    _rename(folder / f"{name}.arrow", mapping)
+                _rename(folder / "rollouts.arrow", mapping)
+                for name in AS_PARQUET:
+                    _rename_all(folder, name, mapping)
         self.connection.unregister("staged_rollouts")
         self.connection.register("staged_rollouts", staged(self.folders, "rollouts"))
         return changed
@@ -158,6 +169,19 @@ def _rename(file: Path, mapping: dict[str, str]) -> None:
                 ids = [mapping.get(each, each) for each in batch.column(at).to_pylist()]
                 writer.write_batch(batch.set_column(at, reader.schema.field(at), pa.array(ids, pa.string())))
     aside.replace(file)
+
+
+def _rename_all(folder: Path, name: str, mapping: dict[str, str]) -> None:
+    """The same of a table staged as Parquet."""
+    before = read_written(folder / name)
+    after = RunFiles(table(name), folder / name, by_rollout=True)
+    for batch in rows([folder], name) if before else ():
+        at = batch.schema.get_field_index("rollout_id")
+        ids = [mapping.get(each, each) for each in batch.column(at).to_pylist()]
+        after.write_batch(batch.set_column(at, batch.schema.field(at), pa.array(ids, pa.string())))
+    after.close()
+    for each in before:
+        each.path.unlink()
 
 
 def _cast(reader: pa.RecordBatchReader, schema: pa.Schema) -> pa.RecordBatchReader:

@@ -158,15 +158,16 @@ def _score_value(key: str, value: Any) -> Any:
     raise FieldError(key, "a number, true, false or text", value)
 
 
-def _one_of(words: Iterable[str]) -> Check:
-    allowed = tuple(words)
+class _OneOf:
+    """Checks for one of a few words."""
 
-    def check(key: str, value: Any) -> str:
-        if isinstance(value, str) and value in allowed:
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+
+    def __call__(self, key: str, value: Any) -> str:
+        if isinstance(value, str) and value in self.words:
             return value
-        raise FieldError(key, "one of " + ", ".join(allowed), value)
-
-    return check
+        raise FieldError(key, "one of " + ", ".join(self.words), value)
 
 
 _BY_TYPE: dict[str, Check] = {
@@ -206,9 +207,9 @@ ROLLOUT: Fields = {
         "tool_output_tokens cost_usd started_at ended_at latency_s model_latency_s queue_latency_s grading_latency_s",
         sample_id=_id,
         group_id=_id,
-        split=_one_of(SPLITS),
-        subset=_one_of(("all", "effective")),
-        status=_one_of(STATUSES),
+        split=_OneOf(SPLITS),
+        subset=_OneOf(("all", "effective")),
+        status=_OneOf(STATUSES),
         final_answer=_as_text,
     ),
     "rollout_id": ("native_id", _id),
@@ -227,7 +228,7 @@ RUN: Fields = {
         "runs",
         "name kind provider base_model model parent_run status created_at started_at ended_at reward_name "
         "hyperparameters tags code_reference error_message",
-        kind=_one_of(KINDS),
+        kind=_OneOf(KINDS),
         tags=_tags,
         parent_run=_id,
     ),
@@ -242,7 +243,7 @@ SAMPLE: Fields = {
 }
 METRIC: Fields = {
     **_LINE,
-    **_columns("metrics", "step split value recorded_at", split=_one_of(SPLITS)),
+    **_columns("metrics", "step split value recorded_at", split=_OneOf(SPLITS)),
     "name": ("name", _name),
     "metrics": ("metrics", _object),
     "labels": ("labels", as_is),
@@ -254,14 +255,14 @@ CHECKPOINT: Fields = {
 }
 EVENT: Fields = {
     **_LINE,
-    **_columns("events", "created_at step level message", level=_one_of(("info", "warn", "error"))),
+    **_columns("events", "created_at step level message", level=_OneOf(("info", "warn", "error"))),
     "event_id": ("event_id", _id),
     "event_type": ("event_type", _text),
     "data": ("data", as_is),
 }
 _PIECE: dict[str, tuple[str, Check]] = {**_LINE, "rollout_id": ("rollout_id", _id), "time": ("time", _time)}
 MESSAGE: Fields = {
-    "role": ("role", _one_of(("system", "developer", "user", "assistant", "tool", "function"))),
+    "role": ("role", _OneOf(("system", "developer", "user", "assistant", "tool", "function"))),
     "content": ("text", _content),
     "reasoning_content": ("reasoning_text", _text),
     "tool_calls": ("tool_calls", _list),
@@ -281,7 +282,7 @@ CALL: Fields = {
     "arguments": ("arguments", as_is),
     "output": ("output_text", _as_text),
     "error": ("is_error_flagged", _flag),
-    "requestor": ("requestor", _one_of(("agent", "user"))),
+    "requestor": ("requestor", _OneOf(("agent", "user"))),
     **_columns(
         "tool_calls",
         "turn agent error_kind started_at ended_at latency_s exit_code is_executed branch",
@@ -294,7 +295,7 @@ SCORE: Fields = {
     **_columns(
         "scores",
         "weight passed explanation kind grader_version",
-        kind=_one_of(("reward", "subscore", "metric", "assertion", "label")),
+        kind=_OneOf(("reward", "subscore", "metric", "assertion", "label")),
     ),
 }
 MESSAGE_LINE: Fields = {**MESSAGE, **_PIECE, "index": ("index", _count)}
@@ -302,14 +303,21 @@ CALL_LINE: Fields = {**CALL, **_PIECE}
 SCORE_LINE: Fields = {**SCORE, **_PIECE}
 
 
-def is_count(field: str) -> bool:
-    """Whether a field of a rollout line is a whole number from 0."""
-    return ROLLOUT[field][1] is _count
+_NAMES: dict[Check, str] = {
+    _text: "text",
+    _as_text: "text",
+    _id: "id",
+    _count: "count",
+    _number: "number",
+    _flag: "flag",
+    _time: "time",
+}
 
 
-def is_number(field: str) -> bool:
-    """Whether a field of a rollout line is a number."""
-    return ROLLOUT[field][1] is _number
+def kind(known: Fields, field: str) -> str:
+    """What a field holds: `text`, `id`, `word` (one of a few), `count`, `number`, `flag`, `time`, or `other`."""
+    check = known[field][1]
+    return "word" if isinstance(check, _OneOf) else _NAMES.get(check, "other")
 
 
 def take(fields: Fields, line: Values, extras: Values) -> Values:

@@ -15,20 +15,22 @@ from ingest.neutral_trajectory import Trajectory, scores
 from ingest.reading import dump_json, number, timestamp
 from ingest.sources.base import Fragment, Record, Rollout, Row
 
-_BULKY = re.compile(r"(?:\w+_)?(?:(?:token|prompt|completion|response|input|output)_ids|logprobs|mask|routed_experts)")
+BULKY = re.compile(r"(?:\w+_)?(?:(?:token|prompt|completion|response|input|output)_ids|logprobs|mask|routed_experts)")
 """Extra keys whose lists are dropped, not kept in `metadata`: per-token arrays are most of a file's bytes."""
 
 
 class Place:
     """Where a line stands, and what has been seen on the way there."""
 
-    __slots__ = ("file", "position", "samples", "unknown")
+    __slots__ = ("file", "position", "samples", "told", "unknown")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.position = 0
         self.samples: set[tuple[str | None, str]] = set()
         """Samples whose prompt has been taken from messages."""
+        self.told: set[tuple[str | None, str]] = set()
+        """Samples of which something has been said."""
         self.unknown: set[str] = set()
         """Fields that had no column."""
 
@@ -50,9 +52,9 @@ def _rollout(line: Values, place: Place) -> list[Record]:
         _prompt(values.get("prompt"))
         return [Fragment(values["native_id"], line, place.position, moment, run)]
     talk = _trajectory(messages, calls, place)
-    sample = _sample(values, run, messages, place)
+    sample = sample_of(values, run, messages, place)
     rows = scores(given, place.unknown) if given else []
-    values["metadata"] = _metadata(values.pop("metadata", None), extras, place)
+    values["metadata"] = metadata_of(values.pop("metadata", None), extras, place)
     values["position"] = place.position
     values["raw_ref"] = f"{place.file}@{place.position}"
     if "sample_id" in values:
@@ -72,7 +74,7 @@ def _trajectory(messages: Any, calls: Any, place: Place) -> Trajectory:
     return talk
 
 
-def _sample(values: Values, run: str | None, messages: Any, place: Place) -> Values | None:
+def sample_of(values: Values, run: str | None, messages: Any, place: Place) -> Values | None:
     """What a rollout line says of its sample; a prompt that is not given is taken from the messages, once a sample."""
     sample = {name: values.pop(name) for name in fields.SAMPLE_COLUMNS if name in values}
     prompt, sample_id = values.pop("prompt", None), values.get("sample_id")
@@ -101,9 +103,9 @@ def _prompt(prompt: Any) -> Values:
     }
 
 
-def _metadata(given: Any, extras: Values, place: Place) -> str | None:
+def metadata_of(given: Any, extras: Values, place: Place) -> str | None:
     """A JSON column: what the line gives for it, and the keys that have no column."""
-    bulky = {key for key, value in extras.items() if isinstance(value, list) and _BULKY.fullmatch(key)}
+    bulky = {key for key, value in extras.items() if isinstance(value, list) and BULKY.fullmatch(key)}
     if bulky:
         place.unknown |= bulky
         extras = {key: value for key, value in extras.items() if key not in bulky}
@@ -152,7 +154,7 @@ def _row(name: str, known: Fields, extras_into: str, line: Values, place: Place)
     values = take(known, line, extras)
     run = values.pop("run", None)
     values.pop("type", None)
-    values[extras_into] = _metadata(values.pop(extras_into, None), extras, place)
+    values[extras_into] = metadata_of(values.pop(extras_into, None), extras, place)
     return Row(name, values, run)
 
 
@@ -202,7 +204,7 @@ def _metric(line: Values, place: Place) -> list[Record]:
     _flatten(many, "", leaves, extras)
     if name is not None and "value" in line:
         leaves[name] = value
-    values["labels"] = _metadata(labels, extras, place)
+    values["labels"] = metadata_of(labels, extras, place)
     return [
         Row("metrics", {**values, "name": each, "value": leaf, "position": place.position}, run)
         for each, leaf in leaves.items()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.errors import SourceError
-from ingest.neutral_fields import ROLLOUT, Values, is_count, is_number
+from ingest.neutral_fields import ROLLOUT, Values, kind
 from ingest.reading import number, parse_json, whole
 
 _SPLITS = {
@@ -86,10 +86,10 @@ def _as_ours(field: str, value: Any) -> Any:
             return parse_json(value)
         except ValueError:
             return value
-    if is_count(field):
+    if kind(ROLLOUT, field) == "count":
         found = whole(value)
         return value if found is None else found
-    if is_number(field):
+    if kind(ROLLOUT, field) == "number":
         try:
             return number(float(value))
         except ValueError:

@@ -14,7 +14,8 @@ from ingest.dialects import PARALLEL_WRAPPER, inferred_error, reasoning_text, to
 from ingest.neutral_fields import CALL, MESSAGE, SCORE, FieldError, Values, take_nth
 from ingest.reading import dump_json, number, text
 
-_ROLES = {"developer": "system", "function": "tool"}
+ROLES = {"developer": "system", "function": "tool"}
+"""Roles that other writers use, by ours."""
 _PLAIN_ROLES = {"system": "", "user": "", "assistant": "tool_calls", "tool": "tool_call_id"}
 """What a plain message of the role may hold beside its text."""
 _tool_name = lru_cache(maxsize=4096)(tool_name)
@@ -68,7 +69,7 @@ class Trajectory:
         if "role" not in row:
             raise FieldError(f"messages[{index}].role", "given", None)
         row["message_index"] = index
-        row["role"] = _ROLES.get(row["role"], row["role"])
+        row["role"] = ROLES.get(row["role"], row["role"])
         if content.__class__ is list and "reasoning_text" not in row:
             row["reasoning_text"] = reasoning_text(message)
         return row

@@ -15,7 +15,8 @@ import zstandard
 
 from ingest.dialects import Values
 from ingest.errors import UnreadableError
-from ingest.reading import Peek, lines, open_binary, parse_json, read_bytes
+from ingest.lines import lines
+from ingest.reading import Peek, open_binary, parse_json, read_bytes
 
 LISTS = ("data", "items", "output_items", "runs")
 """Keys under which a page, or somebody's wrapper around one, keeps its objects."""

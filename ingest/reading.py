@@ -11,7 +11,6 @@ import math
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +29,9 @@ PEEK_BYTES = 1024 * 1024
 MAX_DEPTH = 1024
 """Levels of nesting that orjson reads; deeper is a reject, whichever parser met it."""
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * MAX_DEPTH))  # what was read is walked and written again
+BOM = b"\xef\xbb\xbf"
+DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+"""What reading a damaged file raises."""
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -98,48 +100,6 @@ def is_compressed(path: Path) -> bool:
     return magic[:2] == b"\x1f\x8b" or magic == b"\x28\xb5\x2f\xfd"
 
 
-def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes | None]]:
-    """Non-blank lines whose first byte lies in [start, end), as (byte offset, line without BOM and line end).
-
-    Offsets count decompressed bytes. A line cut in two by `start` belongs to the part before. A line longer than
-    `MAX_LINE_BYTES` is skipped and comes as None.
-
-    Raises:
-        UnreadableError: The file cannot be read, or is damaged (what came before has been yielded).
-    """
-    try:
-        with open_binary(path) as file:
-            offset = start
-            if start:
-                file.seek(start - 1)
-                offset = start - 1 + len(file.readline())
-            while end is None or offset < end:
-                line = file.readline(MAX_LINE_BYTES)
-                if not line:
-                    return
-                here, offset = offset, offset + len(line)
-                if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-                    offset += _skip_line(file)
-                    yield here, None
-                    continue
-                if here == 0:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                line = line.strip(b" \t\r\n")
-                if line:
-                    yield here, line
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise UnreadableError(f"{path}: damaged or unreadable ({error}); what came before it was kept") from error
-
-
-def _skip_line(file: BinaryIO) -> int:
-    skipped = 0
-    while piece := file.readline(MAX_LINE_BYTES):
-        skipped += len(piece)
-        if piece.endswith(b"\n"):
-            break
-    return skipped
-
-
 def read_bytes(path: Path) -> bytes:
     """The whole file, decompressed, without a BOM.
 
@@ -151,8 +111,8 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MAX_INFLATED_BYTES) if is_compressed(path) else file.read()
             if len(data) == MAX_INFLATED_BYTES:
                 raise UnreadableError(f"{path}: inflates to more than a gibibyte; decompress it first")
-            return data.removeprefix(b"\xef\xbb\xbf")
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+            return data.removeprefix(BOM)
+    except DAMAGE as error:
         raise UnreadableError(f"{path}: cannot be read ({error})") from error
 
 
@@ -275,6 +235,16 @@ def seconds_between(start: datetime | None, end: datetime | None) -> float | Non
     return seconds if seconds >= 0 else None
 
 
+def _first_line(path: Path) -> bytes:
+    """The first line that is not blank, without BOM."""
+    with open_binary(path) as file:
+        while line := file.readline(MAX_LINE_BYTES):
+            bare = line.removeprefix(BOM).strip()
+            if bare:
+                return bare
+    return b""
+
+
 def _beginning(file: BinaryIO) -> bytes:
     """Up to `PEEK_BYTES`: of a damaged compressed file, what comes before the damage."""
     pieces: list[bytes] = []
@@ -314,7 +284,7 @@ class Peek:
             return b""
         try:
             with open_binary(self.path) as file:
-                return _beginning(file).removeprefix(b"\xef\xbb\xbf").lstrip()
+                return _beginning(file).removeprefix(BOM).lstrip()
         except OSError:
             return b""
 
@@ -338,8 +308,8 @@ class Peek:
                     continue
         if self.head[:1] in (b"{", b"[") and not self.is_dir:
             if b"\n" not in self.head and not self.is_whole:  # one record may be longer than the head
-                with contextlib.suppress(ValueError, UnreadableError):
-                    return parse_json(next((each for _, each in lines(self.path) if each), b""))
+                with contextlib.suppress(ValueError, *DAMAGE):
+                    return parse_json(_first_line(self.path))
             try:
                 return parse_json(read_bytes(self.path)) if self.path.stat().st_size < 512 * 1024 * 1024 else None
             except (ValueError, OSError, UnreadableError):

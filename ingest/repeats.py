@@ -10,11 +10,12 @@ answers without a call (`orphan`) are no calls.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from hashlib import sha1
 from typing import Any
 
-import orjson
+from orjson import OPT_SORT_KEYS, dumps, loads
+from xxhash import xxh3_64_hexdigest
 
 from ingest.reading import dump_json, parse_json
 
@@ -54,6 +55,11 @@ may change what others see, but running it again for the same output was no use.
 
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 """Dates, paths, decimals and hyphenated ids are one word each: flights of one day to other places are not alike."""
+_LETTERS = bytes(
+    ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else 32 for each in range(256)
+)
+"""What a word is made of, byte by byte: letters in lower case, blanks for all else."""
+_PLAIN = frozenset({str, int, float, bool})
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -68,107 +74,170 @@ def tool_kind(tool: str) -> str:
 
 
 def mark_repeats(calls: list[Values]) -> None:
-    """Fill in the arguments, hashes, sizes and repeats of a rollout's calls, in order.
+    """Fill in the arguments, hashes, sizes and repeats of the calls of one rollout, in order."""
+    columns = {name: [row.get(name) for row in calls] for name in NEEDED}
+    for name, column in repeats([0] * len(calls), columns).items():
+        for row, value in zip(calls, column, strict=True):
+            row[name] = value
 
-    An exact repeat is not a near repeat too, so that the two can be added up.
+
+NEEDED = (
+    "call_index",
+    "requestor",
+    "tool",
+    "arguments_raw",
+    "arguments",
+    "is_parsed",
+    "output_text",
+    "is_executed",
+    "status",
+)
+"""Columns that repeats follow from."""
+
+
+def repeats(rollouts: Sequence[int], columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """The columns that say what calls repeat, for calls of many rollouts, those of one beside one another, in order.
+
+    `rollouts` tells which calls belong together, `columns` holds what is `NEEDED`.
     """
-    latest: dict[tuple[str, str], int] = {}
-    by_tool: dict[tuple[str, str], list[int]] = {}
-    words: dict[int, set[str]] = {}
-    changes: list[int] = []
-    num_changes = 0
-    for index, row in enumerate(calls):
-        _identify(row)
-        tool, requestor = row["tool"], row["requestor"]
-        changes.append(num_changes)
-        if row["is_executed"] and tool_kind(tool) != "reads":
-            num_changes += 1
-        if row["arguments_raw"] is None or row["status"] == "orphan":
-            continue
-        row["is_wasted"] = False
-        same = (requestor, row["arguments_hash"])
-        earlier = latest.get(same)
-        latest[same] = index
-        others = by_tool.get((requestor, tool))
-        if others is None:
-            by_tool[requestor, tool] = [index]
-            continue
-        if earlier is not None:
-            _mark_exact(row, calls[earlier], unchanged=changes[earlier + 1] == changes[index])
-        else:
-            _mark_near(calls, index, others, words)
-        others.append(index)
+    found, values = _identified(columns)
+    size = len(rollouts)
+    found |= {name: [None] * size for name in ("repeat_of", "near_repeat_of", "repeat_output", "is_wasted")}
+    found["near_key"] = list(found["arguments_hash"])
+    _Marks(columns, found, values).mark(rollouts)
+    return found
 
 
-def _identify(row: Values) -> None:
-    """Fill in a call's canonical arguments, its hashes and the size of its output."""
-    raw, arguments, output = row["arguments_raw"], row.get("arguments"), row.get("output_text")
-    if arguments is not None:
-        row["is_parsed"] = True
-    elif raw and not raw.isspace():
-        arguments = row["arguments"] = canonical(raw)
-        row["is_parsed"] = arguments is not None
-    key = f"{row['tool']}\0{raw if arguments is None else arguments}".encode("utf-8", "replace")
-    row["arguments_hash"] = row["near_key"] = sha1(key, usedforsecurity=False).hexdigest()[:16]
-    if output is not None:
-        data = output.encode("utf-8", "replace")
-        row["output_bytes"] = len(data)
-        row["output_hash"] = sha1(data, usedforsecurity=False).hexdigest()[:16]
+def _identified(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], list[Any]]:
+    """Canonical arguments, hashes and sizes; and the arguments' values, as far as they had to be parsed."""
+    canonicals, flags, hashes, values = [], [], [], []
+    rows = zip(columns["tool"], columns["arguments_raw"], columns["arguments"], columns["is_parsed"], strict=True)
+    for tool, raw, said, is_parsed in rows:
+        value = None
+        if said is not None:
+            is_parsed = True
+        elif raw and not raw.isspace():
+            try:
+                value = loads(raw)
+                said = dumps(value, None, OPT_SORT_KEYS).decode()
+            except (ValueError, TypeError):
+                said, value = _canonical(raw)
+            is_parsed = said is not None
+        canonicals.append(said)
+        flags.append(is_parsed)
+        hashes.append(xxh3_64_hexdigest(f"{tool}\0{raw if said is None else said}".encode("utf-8", "replace")))
+        values.append(value)
+    outputs = [None if output is None else output.encode("utf-8", "replace") for output in columns["output_text"]]
+    found: dict[str, list[Any]] = {
+        "arguments": canonicals,
+        "is_parsed": flags,
+        "arguments_hash": hashes,
+        "output_bytes": [None if output is None else len(output) for output in outputs],
+        "output_hash": [None if output is None else xxh3_64_hexdigest(output) for output in outputs],
+    }
+    return found, values
 
 
-def canonical(raw: str) -> str | None:
-    """JSON with sorted keys and no spaces; None where the text is not JSON."""
+def _canonical(raw: str) -> tuple[str | None, Any]:
+    """JSON that orjson does not read or write (NaN, numbers beyond 64 bits, deep nesting); None where it is no JSON."""
     try:
-        return orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS).decode()
-    except (ValueError, TypeError):  # TypeError: nested deeper than orjson writes
-        pass
-    try:
-        return dump_json(parse_json(raw))
+        value = parse_json(raw)
+        return dump_json(value), value
     except (ValueError, RecursionError):
-        return None
+        return None, None
 
 
-def _mark_exact(row: Values, earlier: Values, *, unchanged: bool) -> None:
-    row["repeat_of"] = earlier["call_index"]
-    row["near_key"] = earlier["near_key"]
-    before, now = earlier.get("output_hash"), row.get("output_hash")
-    if before is None or now is None:
-        row["repeat_output"] = "unknown"
-        row["is_wasted"] = None
-    elif before != now:
-        row["repeat_output"] = "different"
-    else:
-        row["repeat_output"] = "same"
-        row["is_wasted"] = unchanged and tool_kind(row["tool"]) != "acts"
+class _Marks:
+    """Compares every call with the earlier ones of its rollout. An exact repeat is not a near repeat too."""
+
+    def __init__(self, columns: Mapping[str, list[Any]], found: dict[str, list[Any]], values: list[Any]) -> None:
+        self.columns = columns
+        self.found = found
+        self.values = values
+        self.words: dict[int, set[str]] = {}
+
+    def mark(self, rollouts: Sequence[int]) -> None:
+        columns, hashes, wasted = self.columns, self.found["arguments_hash"], self.found["is_wasted"]
+        kinds = {tool: tool_kind(tool) for tool in set(columns["tool"])}
+        latest: dict[tuple[str, str], int] = {}
+        by_tool: dict[tuple[str, str], list[int]] = {}
+        changes: list[int] = []
+        num_changes, current = 0, None
+        names = ("requestor", "tool", "is_executed", "status", "arguments_raw")
+        rows = zip(rollouts, *(columns[name] for name in names), hashes, strict=True)
+        for at, (rollout, requestor, tool, is_executed, status, raw, key) in enumerate(rows):
+            if rollout != current:
+                current, latest, by_tool = rollout, {}, {}
+            changes.append(num_changes)
+            kind = kinds[tool]
+            if is_executed and kind != "reads":
+                num_changes += 1
+            if raw is None or status == "orphan":
+                continue
+            wasted[at] = False
+            others = by_tool.get((requestor, tool))
+            if others is None:
+                latest[requestor, key], by_tool[requestor, tool] = at, [at]
+                continue
+            earlier = latest.get((requestor, key))
+            latest[requestor, key] = at
+            if earlier is None:
+                self._near(at, others)
+            else:
+                self._exact(at, earlier, is_waste=changes[earlier + 1] == changes[at] and kind != "acts")
+            others.append(at)
+
+    def _exact(self, at: int, earlier: int, *, is_waste: bool) -> None:
+        found = self.found
+        found["repeat_of"][at] = self.columns["call_index"][earlier]
+        found["near_key"][at] = found["near_key"][earlier]
+        before, now = found["output_hash"][earlier], found["output_hash"][at]
+        if before is None or now is None:
+            found["repeat_output"][at], found["is_wasted"][at] = "unknown", None
+        elif before != now:
+            found["repeat_output"][at] = "different"
+        else:
+            found["repeat_output"][at], found["is_wasted"][at] = "same", is_waste
+
+    def _near(self, at: int, others: list[int]) -> None:
+        words = self.words
+        mine = words[at] = self._words(at)
+        count = len(mine)
+        least, most = NEAR_SIMILARITY * count, count / NEAR_SIMILARITY
+        for each in reversed(others[-NEAR_WINDOW:]):
+            theirs = words.get(each)
+            if theirs is None:
+                theirs = words[each] = self._words(each)
+            num_theirs = len(theirs)
+            if not least <= num_theirs <= most or not num_theirs:
+                continue
+            common = len(mine & theirs)
+            if common >= NEAR_SIMILARITY * (count + num_theirs - common):
+                self.found["near_repeat_of"][at] = self.columns["call_index"][each]
+                self.found["near_key"][at] = self.found["near_key"][each]
+                return
+
+    def _words(self, at: int) -> set[str]:
+        """Words and numbers of a call's argument values (of the text, where that is no JSON), lower-cased."""
+        arguments, value = self.found["arguments"][at], self.values[at]
+        if arguments is None:
+            said = str(self.columns["arguments_raw"][at])
+        else:
+            said = _said(parse_json(arguments) if value is None else value)
+        return words_of(said[:NEAR_CHARACTERS])
 
 
-def _mark_near(calls: list[Values], index: int, others: list[int], words: dict[int, set[str]]) -> None:
-    mine = words[index] = _words(calls[index])
-    count = len(mine)
-    least, most = NEAR_SIMILARITY * count, count / NEAR_SIMILARITY
-    for each in reversed(others[-NEAR_WINDOW:]):
-        theirs = words.get(each)
-        if theirs is None:
-            theirs = words[each] = _words(calls[each])
-        num_theirs = len(theirs)
-        if not least <= num_theirs <= most or not num_theirs:
-            continue
-        common = len(mine & theirs)
-        if common >= NEAR_SIMILARITY * (count + num_theirs - common):
-            calls[index]["near_repeat_of"] = calls[each]["call_index"]
-            calls[index]["near_key"] = calls[each]["near_key"]
-            return
+def words_of(said: str) -> set[str]:
+    """Words of a text, lower-cased. Without dates, paths and the like they are found three times as fast."""
+    if said.isascii() and not ("." in said or "-" in said or "/" in said or ":" in said):
+        return set(said.encode().translate(_LETTERS).decode().split())
+    return set(_WORD.findall(said.lower()))
 
 
-def _words(row: Values) -> set[str]:
-    """Words and numbers of a call's argument values (of the text, where that is no JSON), lower-cased."""
-    arguments = row.get("arguments")
-    said = str(row["arguments_raw"]) if arguments is None else " ".join(_leaves(parse_json(arguments)))
-    return set(_WORD.findall(said[:NEAR_CHARACTERS].lower()))
-
-
-def _leaves(value: Any) -> list[str]:
-    """The leaves of a JSON value as texts, keys left out."""
+def _said(value: Any) -> str:
+    """The leaves of a JSON value as one text, keys left out."""
+    if value.__class__ is dict and _PLAIN.issuperset(map(type, value.values())):  # as most arguments are
+        return " ".join([leaf if leaf.__class__ is str else str(leaf) for leaf in value.values()])
     pending: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
     found: list[str] = []
     for each in pending:
@@ -180,7 +249,7 @@ def _leaves(value: Any) -> list[str]:
             pending.extend(each)
         elif each is not None:
             found.append(str(each))
-    return found
+    return " ".join(found)
 
 
 def longest_loop(keys: list[str]) -> int:

@@ -28,6 +28,9 @@ READER_VERSION = "1"
 POOL_BYTES = 24 * 1024 * 1024
 """Less input than this is read in this process: starting a pool takes about a second."""
 TASK_BYTES = 64 * 1024 * 1024
+MIN_TASK_BYTES = 16 * 1024 * 1024
+TASKS_EACH = 4
+"""Tasks a worker gets at least, if they are not too small for it: then all are busy to the end."""
 TASK_PARTS = 200
 COMMIT_BYTES = 1024 * 1024 * 1024
 
@@ -184,10 +187,10 @@ def _settle(batch: Batch, report: Report) -> None:
         report.notes += [note for tally in each.tallies for note in tally.notes]
 
 
-def _units(sources: Sequence[ReadSource]) -> Iterator[_Unit]:
+def _units(sources: Sequence[ReadSource], task_bytes: int) -> Iterator[_Unit]:
     number = 0
     for each in sources:
-        for part in _parts(each):
+        for part in _parts(each, task_bytes):
             end = part.end if part.end is not None else _size(part.path)
             yield _Unit(
                 number, each.source.NAME, each.source_id, part, each.source.default_run(each.path), end - part.start
@@ -195,12 +198,12 @@ def _units(sources: Sequence[ReadSource]) -> Iterator[_Unit]:
             number += 1
 
 
-def _parts(each: ReadSource) -> Sequence[Part]:
+def _parts(each: ReadSource, task_bytes: int) -> Sequence[Part]:
     lines = getattr(each.source, "SPLITTABLE_LINES", False)
-    if not lines or not each.path.is_file() or each.size <= TASK_BYTES or is_compressed(each.path):
+    if not lines or not each.path.is_file() or each.size <= task_bytes or is_compressed(each.path):
         return parts_of(each.source, each.path)
-    starts = range(0, each.size, TASK_BYTES)
-    return [Part(each.path, start, min(start + TASK_BYTES, each.size)) for start in starts]
+    starts = range(0, each.size, task_bytes)
+    return [Part(each.path, start, min(start + task_bytes, each.size)) for start in starts]
 
 
 def _size(path: Path) -> int:
@@ -213,8 +216,10 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
     """Units packed into tasks of about `TASK_BYTES`."""
     packs: list[list[_Unit]] = []
     size = 0
-    for unit in _units(sources):
-        if not packs or size + unit.size > TASK_BYTES or len(packs[-1]) >= TASK_PARTS:
+    share = sum(each.size for each in sources) // (TASKS_EACH * _workers(request))
+    task_bytes = min(TASK_BYTES, max(MIN_TASK_BYTES, share))
+    for unit in _units(sources, task_bytes):
+        if not packs or size + unit.size > task_bytes or len(packs[-1]) >= TASK_PARTS:
             packs.append([])
             size = 0
         packs[-1].append(unit)
@@ -235,7 +240,7 @@ def _batches(
     total, done, counts = sum(task.size for task in tasks), 0, Counter[str]()
     finished: list[_Task] = []
     notify(Progress(0, total, 0, 0, "reading"))
-    for task, tallies in _run(tasks, request.workers):
+    for task, tallies in _run(tasks, _workers(request)):
         finished.append(task)
         done += task.size
         for unit, tally in zip(task.units, tallies, strict=True):
@@ -257,8 +262,12 @@ def _batches(
             finished = []
 
 
-def _run(tasks: Sequence[_Task], workers: int | None) -> Iterator[tuple[_Task, list[Tally]]]:
-    workers = min(workers or os.cpu_count() or 1, len(tasks))
+def _workers(request: Request) -> int:
+    return request.workers or os.cpu_count() or 1
+
+
+def _run(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, list[Tally]]]:
+    workers = min(workers, len(tasks))
     if workers <= 1 or sum(task.size for task in tasks) < POOL_BYTES:
         yield from ((task, read_task(task)) for task in tasks)
         return

@@ -1,21 +1,31 @@
-"""Turns records into staged Arrow files: names rollouts, computes facts, keeps count.
+"""Turns records into staged files: names rollouts, computes facts, keeps count.
 
 Runs in the workers, once per task. Writes only into its own staging folder; the store reads it back and commits.
 """
 
 import hashlib
+import multiprocessing
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ingest.arrow_files import TableWriter
+import numpy as np
+import pyarrow as pa
+
+from ingest.arrays import constant
+from ingest.arrow_files import ArrowFile, Sink, TableWriter
+from ingest.block_facts import add_block_facts
 from ingest.facts import add_facts
+from ingest.parquet_files import RunFiles
 from ingest.reading import dump_json, number, text
 from ingest.runs import run_slug
 from ingest.schema import table
-from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Row, Values
+from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Rollouts, Row, Values
 
 DUPLICATE_ID = "The same rollout id stands on several rollouts; all were kept, the later ones under an id of their own."
+AS_PARQUET = frozenset({"messages", "tool_calls", "scores"})
+"""Tables staged as the very files that the store will keep: they are nearly all of an ingest's bytes."""
+_OF_SAMPLE = ("sample_id", "environment")
 
 
 def short_hash(*parts: str) -> str:
@@ -61,8 +71,14 @@ class Stager:
         """The file of a table."""
         writer = self._writers.get(name)
         if writer is None:
-            writer = self._writers[name] = TableWriter(table(name), self.folder / f"{name}.arrow")
+            writer = self._writers[name] = TableWriter(table(name), self._sink(name))
         return writer
+
+    def _sink(self, name: str) -> Sink:
+        if name in AS_PARQUET:
+            beside = multiprocessing.parent_process() is None  # in a pool the other processors have their own work
+            return RunFiles(table(name), self.folder / name, by_rollout=True, beside=beside)
+        return ArrowFile(table(name), self.folder / f"{name}.arrow")
 
     def add(self, name: str, values: Values) -> None:
         """Stage one row of a table."""
@@ -103,6 +119,8 @@ class PartStager:
         """Stage one record of whatever kind."""
         if isinstance(record, Rollout):
             self._rollout(record)
+        elif isinstance(record, Rollouts):
+            self._rollouts(record)
         elif isinstance(record, Row):
             run_id = self.run_id(record.run)
             if record.table == "samples":  # said once, explicitly: what rollouts say of the sample is not added
@@ -156,7 +174,7 @@ class PartStager:
         if self.overrides.step is not None:
             values["step"] = self.overrides.step
         values["reward"] = number(values.get("reward"))
-        values["rollout_id"] = self._rollout_id(run_id, values)
+        values["rollout_id"] = self._rollout_id(run_id, values.get("native_id"), values.get("raw_ref"))
         add_facts(rollout)
         self._row("rollouts", values)
         group = (run_id, self.source_id, values["rollout_id"])
@@ -165,15 +183,49 @@ class PartStager:
             if rows:
                 self.stager.writer(name).extend(group, rows)
                 self.tally.rows[run_id, name] += len(rows)
-        sample_id = values.get("sample_id")
-        if rollout.sample is not None and sample_id is not None and (run_id, sample_id) not in self._samples:
-            self._samples.add((run_id, sample_id))
-            own = {**rollout.sample, "sample_id": sample_id, "run_id": run_id}
-            self._row("samples", {"environment": values.get("environment"), **own})
+        if rollout.sample is not None:
+            self._sample(run_id, values.get("sample_id"), rollout.sample, values.get("environment"))
 
-    def _rollout_id(self, run_id: str, values: Values) -> str:
-        native = values.get("native_id")
-        plain = short_hash(run_id, native) if native else short_hash(run_id, self.source_id, str(values.get("raw_ref")))
+    def _rollouts(self, block: Rollouts) -> None:
+        """Stage many rollouts, of one run or of several."""
+        values, size = block.values, len(block.runs)
+        run_ids = [self.run_id(name) for name in block.runs]
+        natives = values["native_id"].to_pylist() if "native_id" in values else [None] * size
+        plain = zip(run_ids, natives, values["raw_ref"].to_pylist(), strict=True)
+        ids = {
+            "run_id": pa.array(run_ids, pa.string()),
+            "source_id": constant(self.source_id, size, pa.string()),
+            "rollout_id": pa.array([self._rollout_id(*each) for each in plain], pa.string()),
+        }
+        for name, value in (("split", self.overrides.split), ("step", self.overrides.step)):
+            if value is not None:
+                values[name] = [value] * size
+        add_block_facts(block)
+        self.stager.writer("rollouts").write(values | ids, size)
+        self._count(run_ids, "rollouts", [1] * size)
+        children = (("messages", block.messages), ("tool_calls", block.tool_calls), ("scores", block.scores))
+        for name, rows in children:
+            if rows is not None and len(rows.of):
+                shared = {column: array.take(pa.array(rows.of)) for column, array in ids.items()}
+                self.stager.writer(name).write(rows.columns | shared, len(rows.of))
+                self._count(run_ids, name, np.bincount(rows.of, minlength=size).tolist())
+        for at, sample in block.samples:
+            sample_id, environment = (values[name][at].as_py() if name in values else None for name in _OF_SAMPLE)
+            self._sample(run_ids[at], sample_id, sample, environment)
+
+    def _count(self, run_ids: list[str], name: str, counts: list[int]) -> None:
+        for run_id, count in zip(run_ids, counts, strict=True):
+            if count:
+                self.tally.rows[run_id, name] += count
+
+    def _sample(self, run_id: str, sample_id: str | None, sample: Values, environment: str | None) -> None:
+        if sample_id is not None and (run_id, sample_id) not in self._samples:
+            self._samples.add((run_id, sample_id))
+            own = {**sample, "sample_id": sample_id, "run_id": run_id}
+            self._row("samples", {"environment": environment, **own})
+
+    def _rollout_id(self, run_id: str, native: str | None, raw_ref: object) -> str:
+        plain = short_hash(run_id, native) if native else short_hash(run_id, self.source_id, str(raw_ref))
         nth = self._ids[plain]
         self._ids[plain] += 1
         if nth == 0 and self.stager.owners.setdefault(plain, self.source_id) == self.source_id:

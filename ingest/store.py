@@ -15,9 +15,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 from deltalake import BloomFilterProperties, ColumnProperties, DeltaTable, WriterProperties, write_deltalake
@@ -28,6 +29,7 @@ from ingest import catalog
 from ingest.catalog import Snapshot, lake_path, literal
 from ingest.columns import Table
 from ingest.errors import StoreError
+from ingest.parquet_files import RunFiles, Written, add, is_current, may_hold
 from ingest.schema import TABLES, table
 
 RETENTION_DAYS = 30
@@ -132,21 +134,27 @@ class Store:
 
         Must be called inside `transaction`.
         """
-        schema = table(name)
-        path = lake_path(self.root, name)
-        predicate = f"run_id IN ({', '.join(map(literal, run_ids))})"
-        if source_ids is not None:
-            predicate += f" AND source_id IN ({', '.join(map(literal, source_ids))})"
-        _retried(lambda: self._write(path, schema, rows, predicate))
+        _retried(lambda: self._write(table(name), rows, run_ids, source_ids))
 
-    def _write(self, path: Path, schema: Table, rows: Any, predicate: str) -> None:
+    def _created(self, schema: Table) -> Path:
+        path = lake_path(self.root, schema.name)
         if not (path / "_delta_log").exists():
             parts = None if schema.name in WHOLE else ["run_id"]
             DeltaTable.create(str(path), schema=schema.arrow, partition_by=parts, configuration=_CONFIGURATION)
+        return path
+
+    def _write(self, schema: Table, rows: Rows, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> None:
+        path = self._created(schema)
         delta = DeltaTable(str(path))
         parts = delta.metadata().partition_columns or None
+        if parts and not may_hold(delta, run_ids, source_ids) and is_current(delta, schema):
+            self._append(delta, schema, rows)
+            return
         if parts is None and len(delta.file_uris()) >= MAX_WHOLE_FILES:
             delta.optimize.compact(writer_properties=_properties(schema.name))
+        predicate = f"run_id IN ({', '.join(map(literal, run_ids))})"
+        if source_ids is not None:
+            predicate += f" AND source_id IN ({', '.join(map(literal, source_ids))})"
         write_deltalake(
             str(path),
             rows,
@@ -156,6 +164,31 @@ class Store:
             schema_mode="merge",
             writer_properties=_properties(schema.name),
         )
+
+    def _append(self, delta: DeltaTable, schema: Table, rows: Rows) -> None:
+        """Add rows of which none replaces another."""
+        files = RunFiles(schema, lake_path(self.root, schema.name), by_rollout=schema.name in BY_ROLLOUT)
+        for batch in rows.to_batches() if isinstance(rows, pa.Table) else rows:
+            files.write_batch(batch)
+        files.close()
+        add(delta, schema, files.written)
+
+    def adopt(self, name: str, staged: Sequence[Written], run_ids: Sequence[str], source_ids: Sequence[str]) -> bool:
+        """Make staged files part of a table as they are, if their rows replace none; returns whether it was so.
+
+        Must be called inside `transaction`.
+        """
+        schema = table(name)
+        path = self._created(schema)
+        delta = DeltaTable(str(path))
+        if may_hold(delta, run_ids, source_ids) or not is_current(delta, schema):
+            return False
+        moved = [replace(each, path=path / each.relative) for each in staged]
+        for before, after in zip(staged, moved, strict=True):
+            after.path.parent.mkdir(exist_ok=True)
+            before.path.replace(after.path)
+        _retried(lambda: add(delta, schema, moved))
+        return True
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -280,7 +313,7 @@ class Store:
         for name in self.versions():
             delta = DeltaTable(str(lake_path(self.root, name)))
             enforce = retention_days >= RETENTION_DAYS
-            delta.vacuum(retention_hours=retention_days * 24, dry_run=False, enforce_retention_duration=enforce)
+            delta.vacuum(retention_days * 24, dry_run=False, enforce_retention_duration=enforce, full=True)
         return removed
 
 

@@ -29,10 +29,26 @@ from pathlib import Path
 from typing import Any
 
 from ingest import neutral_lines
+from ingest.lines import ahead, blocks
+from ingest.neutral_columns import Lines, Plain, plain
 from ingest.neutral_fields import FieldError
+from ingest.neutral_lines import Place
 from ingest.neutral_mapping import Mapped
 from ingest.reading import Peek, dump_json, parse_json, read_bytes
-from ingest.sources.base import FIELDS, Fragment, Note, Options, Part, Record, Reject, Row, Values, objects
+from ingest.sources.base import (
+    FIELDS,
+    Fragment,
+    Note,
+    Options,
+    Part,
+    Record,
+    Reject,
+    Rollouts,
+    Row,
+    Values,
+    parsed,
+    too_long,
+)
 
 NAME = "observatory_jsonl"
 TITLE = "Rollout Observatory JSON lines"
@@ -79,49 +95,77 @@ def read(part: Part, options: Options) -> Iterator[Record]:
         SourceError: `--map` names a field that does not exist.
     """
     mapped = Mapped(options.mapping) if options.mapping else None
-    place = neutral_lines.Place(part.path.name)
+    place = Place(part.path.name)
     runs: dict[str | None, Values] = {}
-    for entry in _entries(part):
-        if isinstance(entry, Reject):
-            yield entry
-            continue
-        place.position, line = entry
-        try:
-            records: Iterable[Record] = neutral_lines.records(mapped(line) if mapped else line, place)
-        except (FieldError, RecursionError) as error:
-            yield Reject(str(error), str(place.position), (dump_json(line) or "")[:200])
-            continue
-        for record in records:
-            if isinstance(record, Row) and record.table == "runs":
-                runs[record.run] = runs.get(record.run, {}) | record.values
-            else:
-                yield record
+    for record in _records(part, mapped, place):
+        if isinstance(record, Row) and record.table == "runs":
+            runs[record.run] = runs.get(record.run, {}) | record.values
+        else:
+            yield record
     for name in sorted(place.unknown):
         yield Note(f"`{name}` has no column and was not kept.")
     for run, values in runs.items():
         yield Row("runs", values, run)
 
 
-def _entries(part: Part) -> Iterator[tuple[int, Values] | Reject]:
-    """Lines; of a file that is one JSON list (a common shape of what is mapped by hand), its elements."""
-    if part.start == 0 and part.end is None and Peek(part.path).head[:1] == b"[":
-        try:
-            elements = parse_json(read_bytes(part.path))
-        except ValueError:
-            elements = None  # lines, the first of which is a list
-        if isinstance(elements, list):
-            for index, element in enumerate(elements):
-                if isinstance(element, dict):
-                    yield index, element
-                else:
-                    yield Reject("an element must be a JSON object", str(index), (dump_json(element) or "")[:200])
-            return
-    yield from objects(part)
+def _records(part: Part, mapped: Mapped | None, place: Place) -> Iterator[Record]:
+    elements = _elements(part)
+    if elements is not None:
+        for index, element in enumerate(elements):
+            if isinstance(element, dict):
+                yield from _line(index, element, mapped, place)
+            else:
+                yield Reject("an element must be a JSON object", str(index), (dump_json(element) or "")[:200])
+        return
+    for found in ahead(_found(part, is_mapped=mapped is not None)):
+        for record in found.records(place) if isinstance(found, Plain) else (found,):
+            if isinstance(record, Rollouts | Reject):
+                yield record
+                continue
+            for position, line in record:
+                yield from _bare(position, line.strip(b" \t\r\n"), mapped, place)
+
+
+def _found(part: Part, *, is_mapped: bool) -> Iterator[Plain | Lines | Reject]:
+    """The part's lines, read together where they are plain."""
+    for offset, block in blocks(part.path, part.start, part.end):
+        if block is None:
+            yield too_long(offset)
+        elif is_mapped:
+            yield Lines.of(offset, block)
+        else:
+            yield from plain(Lines.of(offset, block))
+
+
+def _bare(position: int, line: bytes, mapped: Mapped | None, place: Place) -> Iterable[Record]:
+    entry = parsed(position, line) if line else None
+    if entry is None:
+        return ()
+    return (entry,) if isinstance(entry, Reject) else _line(*entry, mapped, place)
+
+
+def _line(position: int, line: Values, mapped: Mapped | None, place: Place) -> Iterable[Record]:
+    place.position = position
+    try:
+        return neutral_lines.records(mapped(line) if mapped else line, place)
+    except (FieldError, RecursionError) as error:
+        return [Reject(str(error), str(position), (dump_json(line) or "")[:200])]
+
+
+def _elements(part: Part) -> list[Any] | None:
+    """The elements of a file that is one JSON list: a common shape of what is mapped by hand."""
+    if part.start != 0 or part.end is not None or Peek(part.path).head[:1] != b"[":
+        return None
+    try:
+        elements = parse_json(read_bytes(part.path))
+    except ValueError:
+        return None  # lines, the first of which is a list
+    return elements if isinstance(elements, list) else None
 
 
 def join(key: str, fragments: Iterable[Fragment]) -> Iterator[Record]:
     """Yield the rollout that the pieces of several lines and files make up."""
-    place = neutral_lines.Place("parts")
+    place = Place("parts")
     pieces: list[Any] = list(fragments)
     try:
         yield from neutral_lines.joined(key, pieces, place)

@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from ingest.errors import UnreadableError
-from ingest.reading import Peek, lines, read_bytes
+from ingest.lines import lines
+from ingest.reading import Peek, read_bytes
 
 ROWS = [b'{"a": %d}' % number for number in range(20_000)]
 CONTENT = b"\n".join(ROWS) + b"\n"
