@@ -17,7 +17,10 @@ _TAGS: Final = frozenset(
 )
 _ATTRIBUTES: Final = frozenset(("aria_label", "class_", "href", "id", "open", "role", "tabindex", "target", "title"))
 _LINK: Final = re.compile(r"#[\w-]+|[a-z_]*\?[\w.~%&=+-]*")
-INVISIBLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+    "\U000e0000-\U000e007f]"
+)
 """Characters that cannot be seen, hide what follows or turn it around."""
 
 

@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard import actions, charts, data, picks
-from dashboard.tables import TRAJECTORY, csv_button, rollout_list, table
+from dashboard.markup import INVISIBLE, visible
+from dashboard.tables import csv_button, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
@@ -45,7 +46,8 @@ class Figure:
 
 def plain(text: str) -> str:
     """Text as it stands, for calls that would read it as Markdown; addresses in it do not become links."""
-    unlinked = _LINKED.sub("\\g<0>\u2060", _BLANKS.sub(" ", text.strip()))
+    seen = INVISIBLE.sub(visible, _BLANKS.sub(" ", text.strip()))
+    unlinked = _LINKED.sub("\\g<0>\u2060", seen)
     return _MARKDOWN.sub(r"\\\1", unlinked)
 
 
@@ -210,12 +212,12 @@ _CSS = """
   [class*="st-key-side_by_side"] [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
   [class*="st-key-side_by_side"] [data-testid="stColumn"] { min-width: 100%; }
 }
+a.go { color: inherit; text-decoration: underline; text-underline-offset: 3px; font-size: 0.95rem; }
 .stPlotlyChart .modebar-container { top: auto !important; bottom: 0; height: 0 !important; }
 .stPlotlyChart .modebar { top: auto !important; bottom: 0; }
 """
 
 __all__ = [
-    "TRAJECTORY",
     "Figure",
     "empty",
     "failure",

@@ -14,12 +14,13 @@ import pyarrow.parquet
 import streamlit as st
 
 from dashboard import data
+from dashboard.markup import element
 from dashboard.rows import records
 from dashboard.words import NOTHING
 from queries.redaction import redacted_frame
 
-TRAJECTORY: Final = "app_pages/trajectory.py"
-"""Page of one rollout, opened with `?rollout=<rollout_id>`."""
+FILTERS: Final = ("run", "split", "from", "to", "status", "tool", "environment", "subset", "snapshot")
+"""Parameters that every page shares (see `sidebar.KEYS`)."""
 _UNITS = {"s": "s", "usd": "US$", "bytes": "bytes", "rate": "0–1", "share": "0–1", "at": "UTC"}
 _KEPT = ("rate", "share")
 """Endings that are part of the name as well as its unit."""
@@ -151,14 +152,14 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def trajectory_query(rollout_id: str, run_id: str | None = None) -> dict[str, str]:
-    """Parameters of a rollout's page; with its run (`of`) nothing has to be looked for."""
-    return {"rollout": rollout_id} if run_id is None else {"rollout": rollout_id, "of": run_id}
-
-
 def trajectory_address(rollout_id: str, run_id: str | None = None) -> str:
-    """Address of a rollout's page, relative to any page: works under a base path too."""
-    return f"trajectory?{urlencode(trajectory_query(rollout_id, run_id))}"
+    """Address of a rollout's page, relative to any page, with the shared filters: works under a base path too.
+
+    With the rollout's run (`of`) nothing has to be looked for.
+    """
+    pairs = [("rollout", rollout_id)] if run_id is None else [("rollout", rollout_id), ("of", run_id)]
+    kept = [(key, each) for key in FILTERS for each in st.query_params.get_all(key)]
+    return f"trajectory?{urlencode([*pairs, *kept])}"
 
 
 def rollout_list(frame: pd.DataFrame, key: str) -> None:
@@ -191,12 +192,10 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
         st.caption("Select a row to open its trajectory here, or open it in a new tab.")
         return
     row = frame.iloc[chosen[0]]
-    st.page_link(
-        TRAJECTORY,
-        label=f"Open rollout {row['rollout_id']}",
-        icon=":material/arrow_forward:",
-        query_params=trajectory_query(row["rollout_id"], row.get("run_id")),
-    )
+    address = trajectory_address(row["rollout_id"], row.get("run_id"))
+    # Streamlit's own link leaves an entry of this page with the other's parameters in the browser's history: Back
+    # would lose the selection, and the arms of a comparison.
+    st.html(element("a", f"→ Open rollout {row['rollout_id']}", href=address, target="_self", class_="go"))
 
 
 def _rollout_columns(shown: pd.DataFrame) -> list[str]:
