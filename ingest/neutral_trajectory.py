@@ -57,7 +57,9 @@ class Trajectory:
         if message.__class__ is not dict:
             raise FieldError(f"messages[{index}]", "an object", message)
         role, content, size = message.get("role"), message.get("content"), len(message)
-        if content.__class__ is str and role in _PLAIN_ROLES:  # most messages are as plain as this
+        if (
+            content.__class__ is str and isinstance(role, str) and role in _PLAIN_ROLES
+        ):  # most messages are as plain as this
             row = {"message_index": index, "role": role, "text": content}
             if size == 2:
                 return row

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ingest.commit import Batch, ReadSource, commit, ledger
 from ingest.discover import Found, content_hash, discover
-from ingest.errors import UnreadableError, UnrecognisedError
+from ingest.errors import ObservatoryError, UnrecognisedError
+from ingest.neutral_mapping import Mapped
 from ingest.reading import is_compressed
 from ingest.sources import source as source_named
 from ingest.sources.base import Options, Part, Reject, parts_of
@@ -117,9 +118,12 @@ def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = 
 
     Raises:
         UnrecognisedError: Nothing under the paths could be recognised.
+        SourceError: `--map` names a field that does not exist.
         StoreError: The store cannot be written (nothing was changed).
     """
     forced = source_named(request.source) if request.source else None
+    if request.options.mapping:
+        Mapped(request.options.mapping)  # a wrong rule is wrong for every file
     if request.options.mapping and forced is None:
         forced = source_named("observatory_jsonl")
     discovery = discover(request.paths, forced)
@@ -274,8 +278,12 @@ def _run(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, list[Tal
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         futures = {pool.submit(read_task, task): task for task in tasks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def read_task(task: _Task) -> list[Tally]:
@@ -293,7 +301,7 @@ def _read_unit(unit: _Unit, stager: Stager, task: _Task) -> Tally:
     try:
         for record in source.read(unit.part, task.options):
             part.add(record)
-    except UnreadableError as error:
+    except ObservatoryError as error:
         part.tally.error = str(error)
         part.reject(Reject(str(error), "file", file=str(unit.part.path)))
     except MemoryError:

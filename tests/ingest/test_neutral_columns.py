@@ -203,6 +203,7 @@ def _at(number: int, change: Callable[[Line], object]) -> Callable[[Line, random
 
 UNUSUAL: dict[str, Callable[[Line, random.Random], object]] = {
     "unknown role": _at(40, lambda line: line["messages"][0].update(role="robot")),
+    "role is a list": _at(39, lambda line: line["messages"][0].update(role=["user"])),
     "no role": _at(41, lambda line: line["messages"][0].pop("role")),
     "message is text": _at(42, lambda line: line["messages"].append("hello")),
     "content in parts": _at(43, lambda line: line["messages"][1].update(content=[{"type": "text", "text": "Hi"}])),

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from ingest import runner
-from ingest.errors import UnrecognisedError
+from ingest.errors import SourceError, UnrecognisedError
 from ingest.runner import Progress, Report, Request, ingest
 from ingest.sources.base import Options
 from ingest.staging import Overrides
@@ -167,6 +167,13 @@ def test_globs_are_expanded(tmp_path: Path) -> None:
     write(tmp_path / "in" / "a2.jsonl", [line(1)])
     write(tmp_path / "in" / "b.jsonl", [line(2)])
     assert read(tmp_path / "store", f"{tmp_path}/in/a*.jsonl").rollouts == 2
+
+
+def test_a_wrong_mapping_is_said_before_anything_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "rollouts.jsonl"
+    file.write_text('{"id": "a", "reward": 1}\n')
+    with pytest.raises(SourceError, match="there is no field colour"):
+        ingest(Store(tmp_path / "store"), Request([file], options=Options({"colour": "id"})))
 
 
 def test_fields_may_be_mapped_by_hand(tmp_path: Path) -> None:
