@@ -57,15 +57,14 @@ class Trajectory:
         if message.__class__ is not dict:
             raise FieldError(f"messages[{index}]", "an object", message)
         role, content, size = message.get("role"), message.get("content"), len(message)
-        if (
-            content.__class__ is str and isinstance(role, str) and role in _PLAIN_ROLES
-        ):  # most messages are as plain as this
-            row = {"message_index": index, "role": role, "text": content}
+        extra = _PLAIN_ROLES.get(role) if isinstance(role, str) else None
+        if extra is not None and content.__class__ is str:  # most messages are as plain as this
+            row: Values = {"message_index": index, "role": role, "text": content}
             if size == 2:
                 return row
-            third = message.get(_PLAIN_ROLES[role])
+            third = message.get(extra)
             if size == 3 and third and third.__class__ is (str if role == "tool" else list):
-                row[_PLAIN_ROLES[role]] = third
+                row[extra] = third
                 return row
         row = take_nth(MESSAGE, "messages", index, message, self.unknown)
         if "role" not in row:
