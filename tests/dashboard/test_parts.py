@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard import parts
+from dashboard.markup import INVISIBLE, visible
 
 MARKUP = re.compile(r"(?<!\\)[`*_\[\]()<>#!|$:~^=&]")
 
@@ -36,7 +37,8 @@ def test_an_arm_can_be_copied_from_the_screen() -> None:
 
 @given(st.text(max_size=60))
 def test_escaping_loses_nothing_but_space(text: str) -> None:
-    assert "".join(shown(text).split()) == "".join(text.replace("\u2060", "").split())
+    seen = INVISIBLE.sub(visible, parts._BLANKS.sub(" ", text.strip()))
+    assert "".join(shown(text).split()) == "".join(seen.replace("\u2060", "").split())
 
 
 def test_a_change_points_where_its_sign_does() -> None:
