@@ -1,6 +1,8 @@
--- Rollouts restricted by what stands in their own row; a NULL parameter is no restriction.
-CREATE MACRO matching_rollouts(
-    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_environments, p_subset
+-- Rollouts restricted by the shared filters. Every question about rollouts starts from this macro; a NULL parameter is
+-- no restriction. `unit` is what means are taken over: the sample (the same id in another environment is another one), or
+-- the rollout itself where the sample is unknown; a 64-bit hash of their names, which groups as fast as a short text.
+CREATE MACRO filtered_rollouts(
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
 ) AS TABLE
 SELECT
     r.*,
@@ -13,23 +15,14 @@ WHERE
     AND (p_step_to IS NULL OR r.step <= p_step_to)
     AND (p_statuses IS NULL OR list_contains(p_statuses, r.status))
     AND (p_environments IS NULL OR list_contains(p_environments, r.environment))
-    AND (p_subset IS NULL OR p_subset = 'all' OR r.subset = p_subset);
-
--- Rollouts restricted by the shared filters. Every question about rollouts starts from this macro; a NULL parameter is
--- no restriction. `unit` is what means are taken over: the sample (the same id in another environment is another one), or
--- the rollout itself where the sample is unknown; a 64-bit hash of their names, which groups as fast as a short text.
--- Two branches, of which one is always empty and costs nothing: as a condition (`p_tools IS NULL OR … IN …`) the calls
--- would be joined, and every rollout's id be read, even where no tool is asked for.
-CREATE MACRO filtered_rollouts(
-    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
-) AS TABLE
-FROM matching_rollouts(p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_environments, p_subset)
-WHERE p_tools IS NULL
-UNION ALL
-FROM matching_rollouts(p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_environments, p_subset)
-WHERE
-    p_tools IS NOT NULL
-    AND hash(rollout_id) IN (
-        SELECT hash(c.rollout_id) FROM tool_calls AS c
-        WHERE list_contains(p_tools, c.tool) AND (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
+    AND (p_subset IS NULL OR p_subset = 'all' OR r.subset = p_subset)
+    AND (
+        p_tools IS NULL
+        OR r.rollout_id IN (
+            SELECT c.rollout_id FROM tool_calls AS c
+            WHERE
+                p_tools IS NOT NULL
+                AND list_contains(p_tools, c.tool)
+                AND (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
+        )
     );
