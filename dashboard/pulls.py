@@ -6,8 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ingest.download import download, is_url
-from ingest.openai_pull import FetchReport
-from ingest.sources.openai_fine_tuning import fetch, service
+from ingest.openai_pull import FetchReport, fetch, service
 
 Notify = Callable[[str], object]
 

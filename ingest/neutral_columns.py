@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ingest import neutral_fields as fields
 from ingest.arrays import Ints, constant
-from ingest.neutral_fields import FieldError, Values
+from ingest.neutral_fields import Values
 from ingest.neutral_lines import Place, metadata_of, sample_of
 from ingest.neutral_shapes import Shape, shape_of, together
 from ingest.neutral_talk import messages_and_calls
@@ -80,7 +80,7 @@ def plain(lines: Lines) -> Iterator["Plain | Lines"]:
     try:
         array = lines.texts.cast(pa.string())
         shapes = _shapes(array)
-    except (duckdb.Error, pa.ArrowInvalid):
+    except (duckdb.Error, ValueError):
         for half in _halves(lines):
             yield from plain(half)
         return
@@ -165,7 +165,7 @@ class Plain:
         """The rollouts; the lines of which a value is not plain are left as they are."""
         try:
             yield self._rollouts(place)
-        except (Unusual, FieldError, pa.ArrowInvalid):
+        except (Unusual, ValueError):
             for half in _halves(self.lines):
                 for found in plain(half):
                     yield from found.records(place) if isinstance(found, Plain) else (found,)
@@ -175,8 +175,7 @@ class Plain:
 
         Raises:
             Unusual: A value is not plain.
-            FieldError: A value breaks a rule of the format.
-            pa.ArrowInvalid: A number is too large for its column.
+            ValueError: A value breaks a rule of the format, or is JSON to DuckDB alone.
         """
         values = columns(self.found, self.shape.line, fields.ROLLOUT, _APART)
         runs = self._texts("run")

@@ -85,7 +85,7 @@ def _shape(found: dict[str, Any]) -> Shape:
         if seen is not None:
             raise _NotPlainError
         return Shape(line, None, {}, {}, tuple(extras), bulky)
-    said = _entries(messages)
+    said = _entries(messages, fields.MESSAGE)
     calls = _calls(said.pop("tool_calls", "NULL"))
     if "role" not in said:
         raise _NotPlainError
@@ -96,16 +96,16 @@ def _shape(found: dict[str, Any]) -> Shape:
     )
 
 
-def _entries(structure: Any) -> dict[str, Any]:
-    """Types of the fields of a list's objects, those left out that are null everywhere."""
+def _entries(structure: Any, known: Fields | None = None) -> dict[str, Any]:
+    """Types of the fields of a list's objects, those left out that are null everywhere; all must be known."""
     if not isinstance(structure, list) or not isinstance(structure[0], dict):
+        raise _NotPlainError
+    if known is not None and not structure[0].keys() <= known.keys():
         raise _NotPlainError
     return {name: of for name, of in structure[0].items() if of != "NULL"}
 
 
 def _read(known: Fields, found: Mapping[str, Any]) -> Types:
-    if not found.keys() <= known.keys():
-        raise _NotPlainError
     return {name: _read_as(fields.kind(known, name), of) for name, of in found.items()}
 
 
@@ -134,7 +134,7 @@ def _calls(structure: Any) -> Types:
 def _seen(structure: Any) -> Types:
     if structure == ["NULL"]:
         return {}
-    found = _entries(structure)
+    found = _entries(structure, fields.CALL)
     if "id" not in found or not found.keys() <= _SEEN:
         raise _NotPlainError
     return _read(fields.CALL, found)

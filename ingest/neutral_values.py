@@ -15,6 +15,8 @@ from ingest.neutral_shapes import Types
 
 _LATEST = 1e11
 """Larger times are no seconds but milliseconds or less."""
+_MOST = 2**32
+"""Sums of smaller counts are exact as floats."""
 
 
 class Unusual(Exception):
@@ -33,7 +35,6 @@ def columns(rows: pa.StructArray, types: Types, known: Fields, apart: frozenset[
     Raises:
         Unusual: A value is not plain.
         FieldError: A value breaks a rule of the format.
-        pa.ArrowInvalid: A number is too large for its column.
     """
     found: dict[str, Any] = {}
     for name in types:
@@ -74,6 +75,7 @@ def _times(values: pa.Array, check: Callable[[Any], Any]) -> pa.Array:
 
 
 def _counts(values: pa.Array, _: Callable[[Any], Any]) -> pa.Array:
+    ensure((pc.max(values).as_py() or 0) < _MOST)
     return values.cast(pa.int64())
 
 

@@ -5,9 +5,8 @@ long texts out of the table's log, and lets go of the interpreter, so that table
 transaction that makes the files part of the table stays delta-rs's.
 """
 
-import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,6 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
-from deltalake.transaction import AddAction, RemoveAction
 
 from ingest.columns import Table
 
@@ -48,24 +45,6 @@ class Written:
     def relative(self) -> str:
         """Its place within the table."""
         return f"run_id={self.run_id}/{self.path.name}"
-
-    def action(self) -> AddAction:
-        """What makes it part of the table, in whose folder it lies by now."""
-        stats = {
-            "numRecords": self.num_rows,
-            "minValues": {"source_id": self.first_source},
-            "maxValues": {"source_id": self.last_source},
-            "nullCount": {"source_id": 0},
-        }
-        stat = self.path.stat()
-        return AddAction(
-            path=self.relative,
-            size=stat.st_size,
-            partition_values={"run_id": self.run_id},
-            modification_time=int(stat.st_mtime * 1000),
-            data_change=True,
-            stats=json.dumps(stats),
-        )
 
 
 def read_written(folder: Path) -> list[Written]:
@@ -203,31 +182,3 @@ def _by_run(batch: pa.RecordBatch) -> Iterable[tuple[str, pa.RecordBatch]]:
         (run_id, batch.slice(start, end - start))
         for run_id, start, end in zip(runs, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     ]
-
-
-def add(delta: DeltaTable, schema: Table, written: Sequence[Written]) -> None:
-    """Make files in a table's folder part of it."""
-    actions: list[AddAction | RemoveAction] = [each.action() for each in written]
-    if actions:
-        delta.create_write_transaction(actions, "append", schema.arrow, ["run_id"])
-
-
-def may_hold(delta: DeltaTable, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> bool:
-    """Whether a file of these runs may hold rows of these sources, judged by the smallest and the largest it has."""
-    actions = pa.table(delta.get_add_actions(flatten=True))
-    runs = set(run_ids)
-    low, high = "min.source_id", "max.source_id"
-    for each in actions.to_pylist():
-        if each["partition.run_id"] in runs and (
-            source_ids is None
-            or each.get(low) is None
-            or each.get(high) is None
-            or any(each[low] <= source_id <= each[high] for source_id in source_ids)
-        ):
-            return True
-    return False
-
-
-def is_current(delta: DeltaTable, contract: Table) -> bool:
-    """Whether a table has all columns of its contract."""
-    return {field.name for field in delta.schema().fields} >= set(contract.names)

@@ -7,24 +7,27 @@ The same function runs in this process for little input and in a `spawn` pool fo
 import multiprocessing
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.commit import Batch, ReadSource, commit, ledger
 from ingest.discover import Found, content_hash, discover
-from ingest.errors import ObservatoryError, UnrecognisedError
+from ingest.errors import UnrecognisedError
 from ingest.neutral_mapping import Mapped
 from ingest.reading import is_compressed
 from ingest.sources import source as source_named
-from ingest.sources.base import Options, Part, Reject, parts_of
-from ingest.staging import Overrides, PartStager, Stager, Tally, short_hash
+from ingest.sources.base import Options, Part, parts_of
+from ingest.staging import Overrides, Tally, short_hash
 from ingest.store import Store
+from ingest.tasks import Task, Unit, read_task
 
-READER_VERSION = "1"
+READER_VERSION = "2"
 """Raised when what is read from the same bytes changes: unchanged files are then read again."""
 POOL_BYTES = 24 * 1024 * 1024
 """Less input than this is read in this process: starting a pool takes about a second."""
@@ -87,30 +90,6 @@ class Progress:
     rollouts: int
     rejects: int
     stage: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """One part of one source, as a worker gets it."""
-
-    number: int
-    source: str
-    source_id: str
-    part: Part
-    default_run: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    folder: Path
-    units: tuple[_Unit, ...]
-    overrides: Overrides
-    options: Options
-
-    @property
-    def size(self) -> int:
-        return sum(unit.size for unit in self.units)
 
 
 def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = lambda _: None) -> Report:
@@ -191,12 +170,12 @@ def _settle(batch: Batch, report: Report) -> None:
         report.notes += [note for tally in each.tallies for note in tally.notes]
 
 
-def _units(sources: Sequence[ReadSource], task_bytes: int) -> Iterator[_Unit]:
+def _units(sources: Sequence[ReadSource], task_bytes: int) -> Iterator[Unit]:
     number = 0
     for each in sources:
         for part in _parts(each, task_bytes):
             end = part.end if part.end is not None else _size(part.path)
-            yield _Unit(
+            yield Unit(
                 number, each.source.NAME, each.source_id, part, each.source.default_run(each.path), end - part.start
             )
             number += 1
@@ -216,9 +195,9 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
-def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> list[_Task]:
+def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> list[Task]:
     """Units packed into tasks of about `TASK_BYTES`."""
-    packs: list[list[_Unit]] = []
+    packs: list[list[Unit]] = []
     size = 0
     share = sum(each.size for each in sources) // (TASKS_EACH * _workers(request))
     task_bytes = min(TASK_BYTES, max(MIN_TASK_BYTES, share))
@@ -229,7 +208,7 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
         packs[-1].append(unit)
         size += unit.size
     return [
-        _Task(staging / f"{number:06d}", tuple(pack), request.overrides, request.options)
+        Task(staging / f"{number:06d}", tuple(pack), request.overrides, request.options)
         for number, pack in enumerate(packs)
     ]
 
@@ -242,7 +221,7 @@ def _batches(
     by_id = {each.source_id: each for each in sources}
     waiting = Counter(unit.source_id for task in tasks for unit in task.units)
     total, done, counts = sum(task.size for task in tasks), 0, Counter[str]()
-    finished: list[_Task] = []
+    finished: list[Task] = []
     notify(Progress(0, total, 0, 0, "reading"))
     for task, tallies in _run(tasks, _workers(request)):
         finished.append(task)
@@ -270,14 +249,15 @@ def _workers(request: Request) -> int:
     return request.workers or os.cpu_count() or 1
 
 
-def _run(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, list[Tally]]]:
+def _run(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, list[Tally]]]:
     workers = min(workers, len(tasks))
     if workers <= 1 or sum(task.size for task in tasks) < POOL_BYTES:
         yield from ((task, read_task(task)) for task in tasks)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = {pool.submit(read_task, task): task for task in tasks}
+        with _no_main():
+            futures = {pool.submit(read_task, task): task for task in tasks}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -286,27 +266,14 @@ def _run(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, list[Tal
             raise
 
 
-def read_task(task: _Task) -> list[Tally]:
-    """Read the units of a task into its staging folder. Runs in a worker; a bad file never stops the others."""
-    task.folder.mkdir(parents=True, exist_ok=True)
-    stager = Stager(task.folder)
-    tallies = [_read_unit(unit, stager, task) for unit in task.units]
-    stager.close()
-    return tallies
-
-
-def _read_unit(unit: _Unit, stager: Stager, task: _Task) -> Tally:
-    source = source_named(unit.source)
-    part = PartStager(stager, unit.source_id, unit.source, unit.default_run, task.overrides)
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Keep new workers from importing the program that started them: the command line is two seconds of imports."""
+    main = sys.modules["__main__"]
+    kept = dict(main.__dict__)
+    main.__dict__.pop("__file__", None)
+    main.__spec__ = None
     try:
-        for record in source.read(unit.part, task.options):
-            part.add(record)
-    except ObservatoryError as error:
-        part.tally.error = str(error)
-        part.reject(Reject(str(error), "file", file=str(unit.part.path)))
-    except MemoryError:
-        raise
-    except Exception as error:  # a hostile file must not take the others down: what it brought so far is kept
-        part.tally.error = f"{unit.part.path}: reading stopped at an unexpected {type(error).__name__}: {error}"
-        part.reject(Reject(f"unexpected {type(error).__name__}: {error}", "file", file=str(unit.part.path)))
-    return part.tally
+        yield
+    finally:
+        main.__dict__.update(kept)

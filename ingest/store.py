@@ -28,8 +28,9 @@ from filelock import FileLock, Timeout
 from ingest import catalog
 from ingest.catalog import Snapshot, lake_path, literal
 from ingest.columns import Table
+from ingest.delta_files import add, is_current, may_hold
 from ingest.errors import StoreError
-from ingest.parquet_files import RunFiles, Written, add, is_current, may_hold
+from ingest.parquet_files import RunFiles, Written
 from ingest.schema import TABLES, table
 
 RETENTION_DAYS = 30

@@ -15,13 +15,10 @@ from typing import Any
 from ingest.errors import UnreadableError
 from ingest.openai_files import ITEM, RUN, Broken, Document, documents, folder_kinds, json_files, kind_of
 from ingest.openai_metrics import MetricRows, csv_rows, event_step, is_result_csv, plain_csv
-from ingest.openai_pull import FetchReport, fetch, service
 from ingest.reading import Peek, dump_json, read_bytes, text, timestamp, whole
 from ingest.sources.base import Note, Options, Part, Record, Reject, Row, Values
 from ingest.sources.openai_evals import FILLS as EVAL_FILLS
 from ingest.sources.openai_evals import EvalReader
-
-__all__ = ["FILLS", "HINT", "NAME", "TITLE", "FetchReport", "default_run", "fetch", "matches", "read", "service"]
 
 NAME = "openai_fine_tuning"
 TITLE = "OpenAI fine-tuning job"

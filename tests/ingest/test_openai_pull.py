@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ingest import openai_pull
 from ingest.errors import GoneError, ServiceError
 from ingest.http import Service
 from ingest.sources import openai_fine_tuning
@@ -108,10 +109,10 @@ def client(server: Any, attempts: int = 6) -> Service:
     return Service(server.url, headers=headers, attempts=attempts, sleep=lambda seconds: None)
 
 
-def pull(server: Any, into: Path, attempts: int = 6) -> openai_fine_tuning.FetchReport:
+def pull(server: Any, into: Path, attempts: int = 6) -> openai_pull.FetchReport:
     server.requests.clear()
     with client(server, attempts) as service:
-        return openai_fine_tuning.fetch(service, "ftjob-x", into)
+        return openai_pull.fetch(service, "ftjob-x", into)
 
 
 def read(folder: Path) -> list[Any]:
@@ -131,7 +132,7 @@ def rollouts(found: list[Any]) -> Counter[int]:
 def test_everything_is_landed_and_read(tmp_path: Path, http_server: Any, platform: Platform) -> None:
     said: list[str] = []
     with client(http_server) as service:
-        report = openai_fine_tuning.fetch(service, "ftjob-x", tmp_path, notify=said.append)
+        report = openai_pull.fetch(service, "ftjob-x", tmp_path, notify=said.append)
     assert report.folder == tmp_path / "ftjob-x"
     assert report.notes == ()
     assert (report.files_written, report.files_kept) == (10, 0)
@@ -287,18 +288,18 @@ def test_refused_key_fails_at_once_and_is_not_shown(tmp_path: Path, http_server:
         Service(http_server.url, headers={"Authorization": "Bearer sk-wrong-key"}) as service,
         pytest.raises(ServiceError, match="check the key") as caught,
     ):
-        openai_fine_tuning.fetch(service, "ftjob-x", tmp_path)
+        openai_pull.fetch(service, "ftjob-x", tmp_path)
     assert "sk-wrong" not in str(caught.value)
     assert len(http_server.requests) == 1
 
 
 def test_azure_style(tmp_path: Path, http_server: Any, platform: Platform) -> None:
     platform.csv = CSV
-    azure = openai_fine_tuning.service(
+    azure = openai_pull.service(
         http_server.url, is_azure=True, api_version="2025-04-01", environment={"AZURE_OPENAI_API_KEY": KEY}
     )
     with azure as service:
-        report = openai_fine_tuning.fetch(service, "ftjob-x", tmp_path)
+        report = openai_pull.fetch(service, "ftjob-x", tmp_path)
     assert {request.params["api-version"] for request in http_server.requests} == {"2025-04-01"}
     assert {request.headers.get("api-key") for request in http_server.requests} == {KEY}
     assert not any("authorization" in request.headers for request in http_server.requests)
@@ -313,10 +314,10 @@ def test_no_key_in_any_landed_file(tmp_path: Path, http_server: Any, platform: P
 
 def test_key_comes_from_the_environment() -> None:
     with pytest.raises(ServiceError, match="OPENAI_API_KEY"):
-        openai_fine_tuning.service(environment={})
+        openai_pull.service(environment={})
     with pytest.raises(ServiceError, match="--base-url"):
-        openai_fine_tuning.service(is_azure=True, environment={"AZURE_OPENAI_API_KEY": "k"})
-    with openai_fine_tuning.service(environment={"OPENAI_API_KEY": "k"}) as service:
+        openai_pull.service(is_azure=True, environment={"AZURE_OPENAI_API_KEY": "k"})
+    with openai_pull.service(environment={"OPENAI_API_KEY": "k"}) as service:
         assert service.base_url == "https://api.openai.com/v1"
 
 
