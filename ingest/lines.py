@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeVar, cast
 from ingest.errors import UnreadableError
 from ingest.reading import BOM, DAMAGE, MAX_LINE_BYTES, open_binary
 
-BLOCK_BYTES = 4 * 1024 * 1024
+BLOCK_BYTES = 16 * 1024 * 1024
 """Bytes of lines that are read together: enough for columns to pay, few enough for many workers."""
 Entry = TypeVar("Entry")
 _END = object()

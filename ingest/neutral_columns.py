@@ -31,6 +31,8 @@ from ingest.sources.base import Children, Rollouts
 _LINE_END = 10
 _SHORT = 64
 """Longer lines are not looked at for being blank: they are no JSON, and so are read one by one."""
+MOST_LINES = 1_000
+"""More are turned into columns in parts that stay in the processor's cache."""
 FEWEST_LINES = 16
 """Fewer lines beside one another are quicker read one by one."""
 _APART = frozenset({"run", "type", "prompt", "metadata", "scores", *fields.SAMPLE_COLUMNS})
@@ -90,7 +92,7 @@ def plain(lines: Lines) -> Iterator["Plain | Lines"]:
             yield some
             continue
         try:
-            yield Plain(some, array[start:end], wanted)  # type: ignore[arg-type]
+            yield _read(some, array[start:end], wanted)  # type: ignore[arg-type]
         except (Unusual, duckdb.Error):
             for half in _halves(some):
                 yield from plain(half)
@@ -149,26 +151,40 @@ def _shapes(lines: pa.Array) -> list[Shape | None]:
     return [found[at] for at in numbers.tolist()]
 
 
-class Plain:
-    """Lines that are plain by their structure, read by column."""
+def _read(lines: Lines, array: pa.Array, shapes: list[Shape]) -> "Plain":
+    shape = together(dict.fromkeys(shapes))
+    if shape is None:
+        raise Unusual
+    spec = shape.spec.replace("'", "''")
+    found = _ask(f"SELECT from_json(line, '{spec}') FROM lines", array)  # noqa: S608 - made here, quoted
+    return Plain(lines, shapes, shape, found)
 
-    def __init__(self, lines: Lines, array: pa.Array, shapes: list[Shape]) -> None:
-        shape = together(dict.fromkeys(shapes))
-        if shape is None:
-            raise Unusual
-        self.lines, self.shapes, self.shape = lines, shapes, shape
-        self.size = len(lines)
-        spec = shape.spec.replace("'", "''")
-        self.found = _ask(f"SELECT from_json(line, '{spec}') FROM lines", array)  # noqa: S608 - made here, quoted
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Lines that are plain by their structure, and what DuckDB read of them: a struct a line."""
+
+    lines: Lines
+    shapes: list[Shape]
+    shape: Shape
+    found: pa.StructArray
+
+    @property
+    def size(self) -> int:
+        """Number of lines."""
+        return len(self.lines)
 
     def records(self, place: Place) -> Iterator[Rollouts | Lines]:
         """The rollouts; the lines of which a value is not plain are left as they are."""
-        try:
-            yield self._rollouts(place)
-        except (Unusual, ValueError):
-            for half in _halves(self.lines):
-                for found in plain(half):
-                    yield from found.records(place) if isinstance(found, Plain) else (found,)
+        for start in range(0, self.size, MOST_LINES):
+            here = slice(start, start + MOST_LINES)
+            part = Plain(self.lines[here], self.shapes[here], self.shape, self.found[here])
+            try:
+                yield part._rollouts(place)
+            except (Unusual, ValueError):
+                for half in _halves(part.lines):
+                    for found in plain(half):
+                        yield from found.records(place) if isinstance(found, Plain) else (found,)
 
     def _rollouts(self, place: Place) -> Rollouts:
         """The same as columns.

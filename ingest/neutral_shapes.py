@@ -132,8 +132,8 @@ def _calls(structure: Any) -> Types:
 
 
 def _seen(structure: Any) -> Types:
-    if structure == ["NULL"]:
-        return {}
+    if structure == ["NULL"]:  # an empty list, or one with null in it
+        return {"id": "VARCHAR"}
     found = _entries(structure, fields.CALL)
     if "id" not in found or not found.keys() <= _SEEN:
         raise _NotPlainError
@@ -158,11 +158,9 @@ def together(shapes: Iterable[Shape]) -> Shape | None:
         return None
     spec: dict[str, Any] = dict(line)
     if True in has_messages:
-        nested: dict[str, Any] = dict(messages)
-        if calls:
-            inner = {name: calls[name] for name in ("name", "arguments")}
-            nested["tool_calls"] = [{"id": "VARCHAR"} | ({"function": inner} if "function" in calls else inner)]
-        spec["messages"] = [nested]
+        inner = {name: calls[name] for name in ("name", "arguments") if calls}
+        call = {"id": "VARCHAR"} | ({"function": inner} if "function" in calls else inner)
+        spec["messages"] = [messages | {"tool_calls": [call]}]
     if seen:
         spec["tool_calls"] = [seen]
     return Shape(line, messages if True in has_messages else None, calls, seen, tuple(extras), (), _spec(spec))

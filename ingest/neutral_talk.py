@@ -99,15 +99,13 @@ class _Calls:
 
     def __init__(self, talk: _Talk, types: Types) -> None:
         self.talk = talk
-        if not types:
-            self.size, self.of, self.asked = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
-            self.ids, names, arguments = (pa.array([], _TEXT) for _ in range(3))
-        else:
-            self.asked, entries = _entries(talk.entries.field("tool_calls"))
-            ensure(bool(talk.is_assistant[self.asked].all()))
-            self.size, self.of = len(self.asked), talk.of[self.asked]
+        self.asked, entries = _entries(talk.entries.field("tool_calls"))
+        ensure(bool(talk.is_assistant[self.asked].all()))
+        self.size, self.of = len(self.asked), talk.of[self.asked]
+        self.ids = names = arguments = entries.field("id")
+        if types:
             functions = entries.field("function") if "function" in types else entries
-            self.ids, names, arguments = entries.field("id"), functions.field("name"), functions.field("arguments")
+            names, arguments = functions.field("name"), functions.field("arguments")
         ensure(self.ids.null_count == 0 and names.null_count == 0)
         tools = {name: tool_name(name) for name in names.unique().to_pylist()}
         ensure(not any(name.startswith(PARALLEL_WRAPPER) for name in tools))

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest import neutral_fields as fields
-from ingest.arrays import TIME, floats, times
+from ingest.arrays import TIME, floats, micros, times
 from ingest.neutral_fields import Fields
 from ingest.neutral_shapes import Types
 
-_LATEST = 1e11
-"""Larger times are no seconds but milliseconds or less."""
+_LATEST = 4e9
+"""Seconds from 1970. Microseconds between earlier times are exact as floats; much larger ones are no seconds."""
 _MOST = 2**32
 """Sums of smaller counts are exact as floats."""
 
@@ -67,7 +67,9 @@ def _numbers(values: pa.Array, _: Callable[[Any], Any]) -> pa.Array:
 
 def _times(values: pa.Array, check: Callable[[Any], Any]) -> pa.Array:
     if pa.types.is_string(values.type):
-        return pa.array([None if each is None else check(each) for each in values.to_pylist()], TIME)
+        found = pa.array([None if each is None else check(each) for each in values.to_pylist()], TIME)
+        ensure(bool((np.abs(micros(found)) <= _LATEST * 1e6).all()))
+        return found
     seconds = floats(values)
     ensure(bool(np.all((seconds > 0.0) & (seconds <= _LATEST) | np.isnan(seconds))))
     ensure(int(np.isnan(seconds).sum()) == values.null_count)

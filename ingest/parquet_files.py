@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 
 from ingest.columns import Table
 
-ROW_GROUP = 8_000
-"""Rows of long texts in a row group: few enough that one rollout is read quickly, enough to compress well."""
+ROW_GROUP = 20_000
+"""Rows of a table that is read rollout by rollout, in a row group. With 2 000, a column of 7 000 000 calls takes 200 ms
+of CPU to scan; with 50 000, the rows of one rollout take twice as long to find. Here they take 10 to 30 ms."""
 LONG_ROW_GROUP = 50_000
 """The same of tables whose rows are short and read by column."""
 MAX_OPEN = 100
