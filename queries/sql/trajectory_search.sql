@@ -11,9 +11,14 @@ said AS (
     WHERE run_id = $run_id AND rollout_id = $rollout_id
 ),
 
+answered AS (
+    SELECT result_index FROM calls
+    WHERE result_index IS NOT NULL
+),
+
 places AS (
     SELECT message_index, NULL AS call_index, role AS place, text AS held FROM said
-    WHERE message_index NOT IN (SELECT c.result_index FROM calls AS c WHERE c.result_index IS NOT NULL)
+    WHERE message_index NOT IN (SELECT a.result_index FROM answered AS a)
     UNION ALL
     SELECT message_index, NULL AS call_index, 'reasoning' AS place, reasoning_text AS held FROM said
     UNION ALL
