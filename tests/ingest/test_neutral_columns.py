@@ -230,6 +230,16 @@ UNUSUAL: dict[str, Callable[[Line, random.Random], object]] = {
     "messages are null": _at(64, lambda line: line.update(messages=None)),
     "arguments differ": _at(65, lambda line: line["messages"].append(_asks("o", arguments={"a": 1}))),
     "timed answer": _at(66, lambda line: line["messages"].extend([_asks("t"), _answers("t") | {"latency_s": 2}])),
+    "a call is null": _at(67, lambda line: line["messages"].append(_asks("n") | {"tool_calls": [None]})),
+    "nothing but null calls": lambda line, _: line.update(
+        messages=[*line["messages"][:2], {"role": "assistant", "content": "", "tool_calls": [None]}], tool_calls=[]
+    ),
+    "nothing but null seen": lambda line, _: line.update(messages=line["messages"][:2], tool_calls=[None]),
+    "an unknown field is null": _at(68, lambda line: line["messages"][0].update(colour=None)),
+    "counts no float holds": _each_message(lambda m, _: m.update(output_tokens=2**53 + 1, input_tokens=2**62)),
+    "centuries between times": lambda line, _: line.update(
+        tool_calls=[{**call, "started_at": "0001-01-01", "ended_at": 90_000_000_000.1} for call in line["tool_calls"]]
+    ),
     "every other line": lambda line, _: line.update(reward="bad") if line["attempt"] % 2 else None,
 }
 
@@ -260,6 +270,7 @@ BROKEN = {
     "lone surrogate": b'{"rollout_id": "x", "reward": 1, "final_answer": "\\ud800"}',
     "not a number": b'{"rollout_id": "nan", "reward": NaN}',
     "infinite": b'{"rollout_id": "inf", "reward": 1e400, "scores": {"a": -Infinity}}',
+    "not a number, kept": b'{"rollout_id": "kept", "reward": 1, "mine": [NaN, {"a": Infinity}]}',
     "blank": b" \t\r",
     "a long blank": b" " * 100,
     "nested deeply": b'{"rollout_id": "deep", "reward": 1, "x": ' + b"[" * 3_000 + b"]" * 3_000 + b"}",
