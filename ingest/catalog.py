@@ -101,13 +101,13 @@ def publish(root: Path, snapshot: Snapshot) -> None:
 
 
 def known_columns(catalog: Path) -> dict[str, str]:
-    """Columns by file, as an earlier catalog knows them; empty where there is none or it cannot be read."""
+    """Columns by file, as an earlier catalog knows them; empty where it is none, holds no snapshot or cannot be read."""
     if not catalog.exists():
         return {}
     try:
         with duckdb.connect() as connection:
             connection.execute(f"ATTACH {literal(str(catalog))} AS catalog (READ_ONLY)")
-            rows = connection.sql("SELECT file, columns FROM catalog.snapshot_files").fetchall()
+            rows = connection.sql("SELECT file, columns FROM catalog.snapshot, catalog.snapshot_files").fetchall()
         return {str(file): str(columns) for file, columns in rows}
     except duckdb.Error:
         return {}

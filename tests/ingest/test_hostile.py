@@ -150,10 +150,8 @@ def changed(record: Any, path: tuple[Any, ...], raw: str) -> str:
     return json.dumps(copied).replace('"@here@"', raw)
 
 
-def staged(file: Path, source: str, folder: Path) -> int:
+def staged(file: Path, source: str, stager: Stager) -> int:
     """Read a file as the runner does, up to its rows; how many records came."""
-    folder.mkdir(exist_ok=True)
-    stager = Stager(folder)
     module = named(source)
     part = PartStager(stager, "file:///x", source, module.default_run(file), Overrides())
     count = 0
@@ -163,7 +161,6 @@ def staged(file: Path, source: str, folder: Path) -> int:
             count += 1
     except UnreadableError:
         count += 1
-    stager.close()
     return count
 
 
@@ -174,11 +171,13 @@ def test_any_value_in_any_place_is_read_or_explained(tmp_path: Path, source: str
     file.parent.mkdir()
     places = list(leaves(record))
     values = list(VALUES.values())
+    stager = Stager(tmp_path)
     for number, path in enumerate(places):
         for offset in range(4):  # a quarter of the values at each place, all of them at each source
             file.write_text(changed(record, path, values[(number + offset * 4) % len(values)]) + "\n")
             named(source).matches(Peek(file))
-            assert staged(file, source, tmp_path / "staged") > 0, (path, offset)
+            assert staged(file, source, stager) > 0, (path, offset)
+    stager.close()
 
 
 @pytest.mark.parametrize("source", RECORDS)
@@ -187,10 +186,12 @@ def test_a_file_cut_anywhere_is_read_or_explained(tmp_path: Path, source: str) -
     file = tmp_path / "run" / name
     file.parent.mkdir()
     data = json.dumps(record).encode()
+    stager = Stager(tmp_path)
     for size in range(1, len(data), max(7, len(data) // 40)):
         file.write_bytes(data[:size])
         named(source).matches(Peek(file))
-        assert staged(file, source, tmp_path / "staged") > 0, size
+        assert staged(file, source, stager) > 0, size
+    stager.close()
 
 
 def read_lines(tmp_path: Path, *lines: str) -> Report:
