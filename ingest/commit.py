@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ingest.catalog import scan
 from ingest.finish import Finish, rows, staged, summaries
-from ingest.parquet_files import ROW_GROUP, read_written
+from ingest.parquet_files import read_written
 from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, TABLES
 from ingest.schema_runs import RUNS
@@ -26,6 +26,7 @@ WRITERS = 2
 """Tables that are written beside one another."""
 FEW_FILES = 8
 """More small staged files than this a run are joined when they are written."""
+FEW_ROWS = 10_000
 JOINED = "joined:"
 """Prefix of the source_id of rollouts that were joined from fragments of several sources."""
 
@@ -130,7 +131,7 @@ def _write(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[s
     if name in AS_PARQUET:
         files = [each for folder in folders for each in read_written(folder / name)]
         are_many = len(files) > FEW_FILES * len({each.run_id for each in files})
-        are_small = sum(each.num_rows for each in files) < ROW_GROUP * len(files)
+        are_small = sum(each.num_rows for each in files) < FEW_ROWS * len(files)
         if files and not (are_many and are_small) and store.adopt(name, files, run_ids, source_ids):
             return
     store.replace(name, rows(folders, name), run_ids, source_ids)

@@ -174,7 +174,7 @@ def _rename(file: Path, mapping: dict[str, str]) -> None:
 def _rename_all(folder: Path, name: str, mapping: dict[str, str]) -> None:
     """The same of a table staged as Parquet."""
     before = read_written(folder / name)
-    after = RunFiles(table(name), folder / name, by_rollout=True)
+    after = RunFiles(table(name), folder / name)
     for batch in rows([folder], name) if before else ():
         at = batch.schema.get_field_index("rollout_id")
         ids = [mapping.get(each, each) for each in batch.column(at).to_pylist()]

@@ -77,7 +77,7 @@ class Stager:
     def _sink(self, name: str) -> Sink:
         if name in AS_PARQUET:
             beside = multiprocessing.parent_process() is None  # in a pool the other processors have their own work
-            return RunFiles(table(name), self.folder / name, by_rollout=True, beside=beside)
+            return RunFiles(table(name), self.folder / name, beside=beside)
         return ArrowFile(table(name), self.folder / f"{name}.arrow")
 
     def add(self, name: str, values: Values) -> None:

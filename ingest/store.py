@@ -14,7 +14,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from ingest.catalog import Snapshot, lake_path, literal
 from ingest.columns import Table
 from ingest.delta_files import add, is_current, may_hold
 from ingest.errors import StoreError
-from ingest.parquet_files import LONG_ROW_GROUP, ROW_GROUP, RunFiles, Written
+from ingest.parquet_files import BY_ROLLOUT, RunFiles, Written, row_group
 from ingest.schema import TABLES, table
 
 RETENTION_DAYS = 30
@@ -39,8 +39,6 @@ WHOLE = frozenset({"runs", "run_summaries", "ingests", "metrics", "checkpoints"}
 """Small tables, read for all runs at once: not partitioned, or 2 000 runs would be 2 000 files of a few rows each."""
 MAX_WHOLE_FILES = 64
 """Files of such a table are joined when there are this many (every ingest adds one)."""
-BY_ROLLOUT = frozenset({"messages", "tool_calls", "scores", "parts"})
-"""Tables whose rows are read rollout by rollout."""
 LOCK_SECONDS = 600.0
 FOREIGN_STAGING_SECONDS = 7 * 24 * 3600
 """Age at which a staging folder of another machine counts as left behind."""
@@ -73,7 +71,7 @@ class Store:
             (self.root / "lake").mkdir(parents=True, exist_ok=True)
             (self.root / "staging").mkdir(exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{self.root}: cannot write a store here ({error}); choose another --store") from error
+            raise self._unwritable(error) from error
         self._lock = FileLock(str(self.root / "store.lock"))
 
     @contextmanager
@@ -84,13 +82,19 @@ class Store:
             StoreError: Another process held it too long, or the folder is not writable.
         """
         try:
-            with self._lock.acquire(timeout=LOCK_SECONDS):
-                self._roll_back()
-                yield
+            held = self._lock.acquire(timeout=LOCK_SECONDS)
         except Timeout as error:
             raise StoreError(
                 f"{self.root}: another process has been writing for {LOCK_SECONDS:.0f} s; try again"
             ) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+        with held:
+            self._roll_back()
+            yield
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(f"{self.root}: cannot write a store here ({error}); choose another --store")
 
     def version(self, name: str) -> int | None:
         """Current version of a table, None where it does not exist yet."""
@@ -168,7 +172,7 @@ class Store:
 
     def _append(self, delta: DeltaTable, schema: Table, rows: Rows) -> None:
         """Add rows of which none replaces another."""
-        files = RunFiles(schema, lake_path(self.root, schema.name), by_rollout=schema.name in BY_ROLLOUT)
+        files = RunFiles(schema, lake_path(self.root, schema.name))
         for batch in rows.to_batches() if isinstance(rows, pa.Table) else rows:
             files.write_batch(batch)
         files.close()
@@ -286,14 +290,22 @@ class Store:
         return sorted(found, key=lambda each: each.snapshot_id)
 
     def staging(self) -> Path:
-        """A fresh folder for rows on their way in; folders of processes that are gone are removed."""
+        """A fresh folder for rows on their way in; folders of processes that are gone are removed.
+
+        Raises:
+            StoreError: The folder is not writable.
+        """
         for old in (self.root / "staging").iterdir():
             if not old.is_dir():
-                old.unlink(missing_ok=True)
+                with suppress(PermissionError):
+                    old.unlink(missing_ok=True)
             elif not _in_use(old):
                 shutil.rmtree(old, ignore_errors=True)
         path = self.root / "staging" / f"{os.getpid()}-{time.time_ns()}-{platform.node()}"
-        path.mkdir()
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise self._unwritable(error) from error
         return path
 
     def forget(self, run_ids: Sequence[str]) -> None:
@@ -319,18 +331,13 @@ class Store:
 
 
 def _properties(name: str) -> WriterProperties:
-    """How a table's Parquet is written: flat memory, and one trajectory reads little.
-
-    Smaller row groups where rows are long texts; a Bloom filter on the rollout (70 → 20 ms of CPU for one rollout's
-    rows among 800 000 messages; the files stay as large).
-    """
-    if name not in BY_ROLLOUT:
-        return WriterProperties(max_row_group_size=LONG_ROW_GROUP, compression="ZSTD")
-    bloom = BloomFilterProperties(set_bloom_filter_enabled=True, fpp=0.01, ndv=ROW_GROUP // 4)
+    """How delta-rs writes Parquet (rows that replace others, joined files): as `ingest.parquet_files` does."""
+    bloom = BloomFilterProperties(set_bloom_filter_enabled=True, fpp=0.01, ndv=row_group(name) // 4)
+    by_rollout = {"rollout_id": ColumnProperties(bloom_filter_properties=bloom)}
     return WriterProperties(
-        max_row_group_size=ROW_GROUP,
+        max_row_group_size=row_group(name),
         compression="ZSTD",
-        column_properties={"rollout_id": ColumnProperties(bloom_filter_properties=bloom)} if name != "parts" else None,
+        column_properties=by_rollout if name in BY_ROLLOUT else None,
     )
 
 

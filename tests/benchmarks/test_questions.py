@@ -29,8 +29,7 @@ from tests.benchmarks.big_rows import Shape
 
 RATIO = 2.0
 SLACK_S = 0.06
-"""Planning over the views costs 5 to 25 ms of CPU whatever is read; where ids of rollouts are listed, a million of them
-take 70 ms to decode and 20 ms natively. Both are small beside a page, and large beside a question of 20 ms."""
+"""Planning over the views costs 5 to 25 ms of CPU a question, whatever is read."""
 PER_RUN_S = 0.003
 """A run is a file of each partitioned table; opening one (footer of 75 columns, readers) costs 1 to 1.5 ms of CPU, and
 a question reads up to two tables. It is nothing at 20 runs and the larger part at 2 000."""
@@ -132,16 +131,15 @@ def best(asked: Asked, stores: tuple[Reading, ...]) -> list[tuple[float, float]]
 @pytest.mark.parametrize("page", pages(EVERYTHING))
 def test_store_keeps_up_with_native_tables(page: str, scope: str, store: Reading, native: Reading) -> None:
     runs = store.connection.sql("SELECT count(*) FROM runs").fetchall()[0][0] if scope == "all runs" else 2
-    lines, slow, total = [], [], [0.0, 0.0]
+    lines, total, total_native = [], [0.0, 0.0], 0.0
     for asked in pages(SCOPES[scope])[page]:
         (wall, cpu), (_, native_cpu) = best(asked, (store, native))
         total = [total[0] + wall, total[1] + cpu]
-        line = f"{asked.question:22} {wall * 1e3:6.0f} ms  CPU {cpu * 1e3:6.0f} native {native_cpu * 1e3:6.0f}"
-        lines.append(line)
-        if cpu > RATIO * native_cpu + SLACK_S + PER_RUN_S * runs:
-            slow.append(line)
-    print(f"\n{page}, {scope}: {total[0]:.2f} s, CPU {total[1]:.2f} s", *lines, sep="\n  ")  # noqa: T201
-    assert not slow, "\n".join(slow)
+        total_native += native_cpu
+        lines.append(f"{asked.question:22} {wall * 1e3:6.0f} ms  CPU {cpu * 1e3:6.0f} native {native_cpu * 1e3:6.0f}")
+    sums = f"{page}, {scope}: {total[0]:.2f} s, CPU {total[1]:.2f} s, native {total_native:.2f} s"
+    print(f"\n{sums}", *lines, sep="\n  ")  # noqa: T201
+    assert total[1] <= RATIO * total_native + SLACK_S + PER_RUN_S * runs, sums
 
 
 def test_questions_of_pages_are_those_the_dashboard_asks() -> None:
