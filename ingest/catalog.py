@@ -101,7 +101,7 @@ def publish(root: Path, snapshot: Snapshot) -> None:
 
 
 def known_columns(catalog: Path) -> dict[str, str]:
-    """Columns by file, as an earlier catalog knows them; empty where it is none, holds no snapshot or cannot be read."""
+    """Columns by file, as an earlier catalog knows them; empty where it holds no snapshot or cannot be read."""
     if not catalog.exists():
         return {}
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.errors import StoreEmptyError
+from ingest.errors import StoreEmptyError, StoreError
 from ingest.runner import Request, ingest
 from ingest.store import Store
 from queries.connection import open_store
@@ -138,3 +138,21 @@ def test_a_read_only_store_is_read_and_refuses_writing_clearly(tmp_path: Path) -
     finally:
         for path in [moved, *moved.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path / "in", 1, 5)
+    store = Store(tmp_path / "store")
+    ingest(store, Request([tmp_path / "in"]))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)  # no test may count on not being root
+    with pytest.raises(StoreError, match="cannot write a store here"):
+        store.staging()
+    monkeypatch.undo()
+    monkeypatch.setattr(store._lock, "acquire", refuse)
+    with pytest.raises(StoreError, match="cannot write a store here"):
+        store.forget(["r0"])
+    assert len(content(store.root)) == 5
