@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ingest import catalog
 from ingest.errors import QuestionError, SnapshotError, StoreEmptyError, StoreError
-from ingest.schema import TABLES
+from ingest.schema import SCHEMA_VERSION, TABLES
 
 _HERE = Path(__file__).parent
 _PARAMETER = re.compile(r"\$([a-z_]+)")
@@ -91,7 +91,7 @@ def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
     Raises:
         StoreEmptyError: There is no store at `root`, or nothing was ever committed.
         SnapshotError: The pinned snapshot is no longer there.
-        StoreError: The catalog is damaged.
+        StoreError: The catalog is damaged, or of a newer version.
     """
     root = root.expanduser().resolve()
     published = root / catalog.CATALOG_FILE
@@ -102,13 +102,18 @@ def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
     connection = duckdb.connect()
     try:
         connection.execute(f"ATTACH {catalog.literal(str(published))} AS store (READ_ONLY)")
-        found = connection.sql("SELECT snapshot_id, created_at, root FROM store.snapshot").fetchall()
+        found = connection.sql("SELECT snapshot_id, created_at, root, schema_version FROM store.snapshot").fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{published} is damaged ({_first_line(error)}); run `observatory doctor`") from error
     if not found:
         raise StoreError(f"{published} holds no snapshot; run `observatory doctor`")
-    latest, created_at, published_root = found[0]
-    if snapshot_id in (None, latest) and Path(published_root) == root:
+    latest, created_at, published_root, version = found[0]
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{root} was written by a newer version (schema {version}, this one reads up to {SCHEMA_VERSION}); "
+            "update Rollout Observatory"
+        )
+    if snapshot_id in (None, latest) and Path(published_root) == root and version == SCHEMA_VERSION:
         _views(connection, published)
     else:
         snapshot = catalog.snapshot(root, latest if snapshot_id is None else snapshot_id)

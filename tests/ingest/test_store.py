@@ -227,6 +227,19 @@ def test_forget_removes_a_run_or_a_source(tmp_path: Path) -> None:
         forget(store, "nobody")
 
 
+@pytest.mark.parametrize(("version", "is_read"), [(0, True), (99, False)])
+def test_a_catalog_of_another_version(version: int, is_read: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """An older one is read table by table; a newer one may mean other things by the same names."""
+    write_store(tmp_path, [one(1.0)], "file:///a")
+    with duckdb.connect(str(tmp_path / catalog.CATALOG_FILE)) as connection:
+        connection.execute(f"UPDATE snapshot SET schema_version = {version}")
+    if is_read:
+        assert rows(tmp_path, "SELECT reward FROM rollouts") == [(1.0,)]
+    else:
+        with pytest.raises(StoreError, match="newer version"):
+            open_store(tmp_path)
+
+
 def test_an_empty_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreEmptyError, match="observatory ingest"):
         open_store(tmp_path)
