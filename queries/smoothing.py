@@ -1,8 +1,8 @@
 """Smoothing of a series for display: always of the raw series, before anything is thinned out."""
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import signal
 
 from queries.stats import Floats
 
@@ -24,7 +24,5 @@ def ema(values: ArrayLike, weight: float) -> Floats:
     present = np.isfinite(series)
     smoothed = np.full(series.shape, np.nan)
     points = series[present]
-    if points.size:
-        sums = np.asarray(signal.lfilter([1 - weight], [1, -weight], points))
-        smoothed[present] = sums / (1 - weight ** np.arange(1, points.size + 1, dtype=np.float64))
+    smoothed[present] = pd.Series(points).ewm(alpha=1 - weight, adjust=True).mean()
     return smoothed

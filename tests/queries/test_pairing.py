@@ -202,6 +202,7 @@ def test_adjusted_values_are_ordered_and_no_smaller(p):
     assert (by_bh >= p - 1e-12).all()
     assert (by_holm >= by_bh - 1e-12).all()
     assert (by_holm <= 1).all()
+    assert by_bh == pytest.approx(scipy_stats.false_discovery_control(p, method="bh"))
     order = np.argsort(p, kind="stable")
     assert (np.diff(by_holm[order]) >= 0).all()
 
