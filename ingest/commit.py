@@ -103,7 +103,7 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
         if renamed := finish.resolve_collisions():
             notes.append(
                 f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "
-                "under ids of their own."
+                'under ids of their own. In the neutral format, pieces of one rollout say `"partial": true`.'
             )
         also = finish.number_attempts()
         with ThreadPoolExecutor(WRITERS) as pool:

@@ -9,9 +9,14 @@ from typer.testing import CliRunner
 
 from dashboard.cli import app
 from dashboard.site import PAGES
+from ingest.runner import Request, ingest
 from ingest.schema import dictionary
 from ingest.sources import SOURCES
+from ingest.store import Store
+from queries.connection import open_store
+from queries.filters import Filters
 from queries.questions import QUESTIONS
+from queries.rollouts import rollouts
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -60,3 +65,14 @@ def test_questions_of_the_readme_exist() -> None:
     asked = re.findall(r"observatory query (\w+)", README)
     assert asked
     assert set(asked) <= set(QUESTIONS)
+
+
+def test_examples_of_the_neutral_format_are_read_as_the_readme_says(tmp_path: Path) -> None:
+    section = README.split("### The neutral format")[1].split("\n## ")[0]
+    for name, text in zip(("whole", "pieces"), re.findall(r"```json\n(.+?)```", section, re.S), strict=True):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+        report = ingest(Store(tmp_path / name), Request([str(tmp_path / f"{name}.jsonl")]))
+        assert (report.rejects, report.notes) == (0, [])
+        (found,) = rollouts(open_store(tmp_path / name), Filters()).to_dict("records")
+        assert (found["run_id"], found["sample_id"], found["step"], found["reward"]) == ("my-run", "q17", 20, 0.75)
+        assert (found["num_tool_calls"], found["num_tool_errors"], found["num_turns"]) == (1, 0, 1)
