@@ -72,7 +72,7 @@ def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> Non
                 out.print("  " + shown(split_sentence(row)), highlight=False)
     unchanged = f", {done.unchanged:,} unchanged" if done.unchanged else ""
     out.print(
-        f"{done.sources:,} sources read{unchanged}, {done.rollouts:,} rollouts, {done.rejects:,} rejects.",
+        f"{_count(done.sources, 'source')} read{unchanged}, {_brought(done)}, {_count(done.rejects, 'reject')}.",
         highlight=False,
     )
     for title, entries in (
@@ -88,6 +88,13 @@ def report(done: Report, overview: pd.DataFrame | None, *, as_json: bool) -> Non
         out.print("Why records were rejected: observatory query reject_reasons", highlight=False)
 
 
+def _brought(done: Report) -> str:
+    whole, pieces = _count(done.rollouts, "rollout"), done.rows["parts"]
+    if not pieces:
+        return whole
+    return (f"{whole} and " if done.rollouts else "") + f"{_count(pieces, 'line')} joined by `rollout_id`"
+
+
 def _run_id_note(run_id: str, rows: pd.DataFrame) -> str:
     return "" if run_id == rows["name"].iloc[0] else f" (run id {run_id})"
 
@@ -95,12 +102,13 @@ def _run_id_note(run_id: str, rows: pd.DataFrame) -> str:
 def split_sentence(row: Mapping[Any, Any]) -> str:
     """One line on a run's split: steps, environments, samples, rollouts, first → last reward and which reward it is."""
     if not row["num_rollouts"]:
-        return f"no rollouts ({row['source_format']}: job metrics and events only)"
+        return f"no rollouts (read as {row['source_format']})"
     steps = "no steps" if not row["num_steps"] else f"step {row['first_step']}"
     if row["num_steps"] > 1:
         steps = f"{row['num_steps']:,} steps ({row['first_step']}–{row['last_step']})"
     environments = [each for each in row["environments"] if each] if row["environments"] is not None else []
     where = f", {len(environments):,} environments" if len(environments) > 1 else ""
+    where = f", environment {environments[0]}" if len(environments) == 1 else where
     trained = f" ({row['num_effective']:,} used for training)" if row["num_effective"] else ""
     split = "split unknown" if pd.isna(row["split"]) else row["split"]
     samples = f"{_count(row['num_samples_max'], 'sample')}{' a step' if row['num_steps'] > 1 else ''}"

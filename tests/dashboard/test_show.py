@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from dashboard.show import encoded, frame
+from dashboard.show import encoded, frame, report, split_sentence
+from ingest.runner import Report
 
 CURVE = [0.1 + 0.2, 1 / 3, 2.0]
 ANSWER = pd.DataFrame(
@@ -73,3 +75,32 @@ def test_numbers_stand_right_and_null_is_a_dash(capsys: pytest.CaptureFixture[st
     assert lines == ["name  value  is_on", "a       1.5  True", "–         –  False", "c     12.25  –"]
     assert encoded(answer, "csv").decode().splitlines()[2] == ",,False"
     assert json.loads(encoded(answer, "json"))[1] == {"name": None, "value": None, "is_on": False}
+
+
+def split_row(**values: object) -> dict[str, object]:
+    row = {"split": "valid", "num_steps": 0, "first_step": None, "last_step": None, "num_samples_max": 1,
+           "num_rollouts": 1, "num_effective": 0, "environments": ["airline"], "first_reward": 0.5, "last_reward": 0.5,
+           "reward_name": None, "source_format": "tau_bench"}  # fmt: skip
+    return row | values
+
+
+def test_an_ingest_names_the_environment_and_counts_several() -> None:
+    rest = "1 sample, 1 rollout, reward 0.500 (mean over samples; as its source reports it)"
+    assert split_sentence(split_row()) == f"valid: no steps, environment airline, {rest}"
+    assert split_sentence(split_row(environments=["a", "b"])) == f"valid: no steps, 2 environments, {rest}"
+    assert split_sentence(split_row(environments=[None])) == f"valid: no steps, {rest}"
+    assert split_sentence(split_row(num_rollouts=0)) == "no rollouts (read as tau_bench)"
+
+
+def test_one_source_is_no_plural(capsys: pytest.CaptureFixture[str]) -> None:
+    report(Report(sources=1, rows=Counter(rollouts=1)), None, as_json=False)
+    assert capsys.readouterr().out == "1 source read, 1 rollout, 0 rejects.\n"
+
+
+def test_lines_that_make_up_rollouts_are_not_counted_as_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
+    report(Report(sources=3, rows=Counter(parts=5)), None, as_json=False)
+    report(Report(sources=3, rows=Counter(parts=5, rollouts=2)), None, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "3 sources read, 5 lines joined by `rollout_id`, 0 rejects.",
+        "3 sources read, 2 rollouts and 5 lines joined by `rollout_id`, 0 rejects.",
+    ]
