@@ -74,7 +74,7 @@ def template(theme: str) -> go.layout.Template:
             # Labels in a plot stay readable where a line runs through them.
             "annotationdefaults": {"bgcolor": rgba(colours["paper"], 0.75), "borderpad": 1},
             "xaxis": axis,
-            "yaxis": axis,
+            "yaxis": axis | {"ticklabelstandoff": 5},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours["muted"], "activecolor": CANDIDATE},
         }
     )

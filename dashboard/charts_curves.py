@@ -335,7 +335,8 @@ def _marks(
     if best is None or best.empty or best["run_id"].nunique() > 3:
         return
     values = frame.drop_duplicates(["run_id", "step"]).rename(columns={series.y: "drawn"})
-    marked = best[best["is_best"]].merge(values[["run_id", "step", "drawn"]], on=["run_id", "step"])
+    chosen = best["is_best"] & best.duplicated("run_id", keep=False)  # a run's only step is no choice
+    marked = best[chosen].merge(values[["run_id", "step", "drawn"]], on=["run_id", "step"])
     for row in marked.to_dict("records"):
         drawn.add_annotation(
             x=float(row["step"]), y=row["drawn"], text=f"best: step {int(row['step'])}", showarrow=True, arrowhead=0,

@@ -132,8 +132,8 @@ def _reach(row: dict[str, Any]) -> str:
 
 def cumulative(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
     """Share of rollouts with at most so much, a step line a group."""
-    drawn = charts.figure(axis, "share of rollouts with at most so much", height=420, y_format=".0%")
-    _steps(drawn, frame, looks, "share_at_most", lambda name: f"{name}: %{{y:.1%}} have at most %{{x:,.4~g}}")
+    drawn = charts.figure(axis, "share of rollouts with at most this", height=420, y_format=".0%")
+    _steps(drawn, frame, looks, "share_at_most", "hv", lambda name: f"{name}: %{{y:.1%}} have at most %{{x:,.4~g}}")
     return drawn
 
 
@@ -142,7 +142,7 @@ def survival(
 ) -> go.Figure:
     """Share of rollouts with at least so much on a log axis, with the band around the whole curve and limits marked."""
     drawn = charts.figure(
-        f"{axis}{' (log scale)' if log_x else ''}", "share with at least so much (log scale)", height=440
+        f"{axis}{' (log scale)' if log_x else ''}", "share of rollouts with at least this (log scale)", height=440
     )
     for name, colour, _, rows in _groups(frame, looks):
         if frame.groupby(list(KEYS), dropna=False).ngroups > MAX_BANDS:
@@ -150,8 +150,9 @@ def survival(
         floor = 0.5 / float(rows["num_rollouts"].iloc[0])
         charts.band(drawn, rows["value"], rows["band_low"].clip(lower=floor), rows["band_high"], colour, name)
         for trace in drawn.data[-2:]:
-            trace.update(line={"width": 0, "shape": "hv"})
-    _steps(drawn, frame, looks, "share_at_least", lambda name: f"{name}: %{{y:.3~p}} have at least %{{x:,.4~g}}")
+            trace.update(line={"width": 0, "shape": "vh"})
+    # What is at least a value between two of the data is at least the higher one: the step falls at the lower.
+    _steps(drawn, frame, looks, "share_at_least", "vh", lambda name: f"{name}: %{{y:.3~p}} have at least %{{x:,.4~g}}")
     lowest = float(frame["share_at_least"].min())
     drawn.update_yaxes(type="log", range=[np.log10(lowest) - 0.15, 0.05], tickformat=".3~p", dtick=1)
     drawn.update_xaxes(type="log" if log_x else "linear", tickvals=_ticks(frame["value"]) if log_x else None)
@@ -183,7 +184,9 @@ def _ticks(values: "pd.Series[float]") -> list[float]:
     return [factor * 10.0**power for power in range(low, high + 1) for factor in factors]
 
 
-def _steps(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, y: str, hover: Callable[[str], str]) -> None:
+def _steps(
+    drawn: go.Figure, frame: pd.DataFrame, looks: Looks, y: str, shape: str, hover: Callable[[str], str]
+) -> None:
     for name, colour, dash, rows in _groups(frame, looks):
         shown = charts.shown(name)
         drawn.add_scatter(
@@ -192,7 +195,7 @@ def _steps(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, y: str, hover: C
             name=shown,
             mode="lines+markers",
             marker={"size": 4, "color": colour},
-            line={"shape": "hv", "color": colour, "width": 2, "dash": dash},
+            line={"shape": shape, "color": colour, "width": 2, "dash": dash},
             customdata=charts.points(rows, [*KEYS, "value", "num_rollouts"]),
             hovertemplate=f"{hover(f'<b>{shown}</b>')}<br>n = %{{customdata.num_rollouts}} rollouts<extra></extra>",
         )

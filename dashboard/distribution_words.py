@@ -20,13 +20,18 @@ def summary(frame: pd.DataFrame, groups: list[str], measure: RolloutMeasure) -> 
         return f"No rollout that is left says anything about {measure.title}."
     shown = known if len(known) <= MAX_NAMED else [known[0], known[-1]]
     sentences = [
-        f"{name}: median {valued(row['p50'], measure)}, half of the rollouts between {exact(row['p25'])} and "
-        f"{exact(row['p75'])}, one in twenty above {exact(row['p95'])} "
-        f"(n = {plural(row['num_rollouts'], 'rollout')})."
-        for row, name in shown
+        f"{name}: {_spread(row, measure)} (n = {plural(row['num_rollouts'], 'rollout')})." for row, name in shown
     ]
     more = f" First and last of {len(known)} groups." if len(known) > MAX_NAMED else ""
     return f"{measure.title.capitalize()}. {' '.join(sentences)}{more}"
+
+
+def _spread(row: Mapping[str, Any], measure: RolloutMeasure) -> str:
+    if row["num_rollouts"] == 1:
+        return valued(row["p50"], measure)
+    middle = f"median {valued(row['p50'], measure)}, half of the rollouts between {exact(row['p25'])} and "
+    # Many rollouts may share the value of P95, and none lie above it: "one in twenty above" would be wrong there.
+    return f"{middle}{exact(row['p75'])}, 95 % at most {exact(row['p95'])}"
 
 
 def exact(value: float | None) -> str:

@@ -54,7 +54,7 @@ else:
 parts.table(shares, "tail_share", label="Table of shares above the threshold", on_row=opening("shares", filters))
 parts.table(percentiles, "tail_percentiles", label="Table of percentiles", on_row=opening("percentiles", filters))
 parts.how(
-    "The curve says which share of rollouts has at least so much; both scales may be logarithmic, so a straight line "
+    "The curve says which share of rollouts has at least this; both scales may be logarithmic, so a straight line "
     "is a power law. The band holds the whole curve with 95 % confidence (Dvoretzky–Kiefer–Wolfowitz). Percentiles are "
     "interpolated; their intervals come from order statistics, hold for any distribution, and need enough rollouts: 72 "
     "for P95, 368 for P99. Curve, band and percentiles take rollouts as independent draws, which is somewhat narrow "

@@ -54,6 +54,18 @@ def test_only_the_best_step_is_named() -> None:
     best = pd.DataFrame({"run_id": "r", "step": [2, 1, 0], "is_best": [True, False, False], "reward_mean": 0.5})
     figure = charts_curves.reward_figure(curve(3), LOOKS, best=best)
     assert [each.text for each in figure.layout.annotations] == ["best: step 2"]
+    assert not charts_curves.reward_figure(curve(1), LOOKS, best=best.tail(1).assign(is_best=True)).layout.annotations
+
+
+def test_at_least_falls_at_the_lower_value_and_at_most_rises_at_the_higher() -> None:
+    frame = pd.DataFrame(
+        {"run_id": "r", "split": None, "step": None, "value": [2.0, 5.0], "num_rollouts": 4, "share_at_least": [1, 0.5],
+         "share_at_most": [0.5, 1], "band_low": 0.1, "band_high": 1}
+    )  # fmt: skip
+    tail = charts_distributions.survival(frame, LOOKS, "calls", log_x=False, limits=[])
+    # Between 2 and 5 half of the rollouts lie above and half below: both curves say 0.5 there.
+    assert {trace.line.shape for trace in tail.data} == {"vh"}
+    assert charts_distributions.cumulative(frame, LOOKS, "calls").data[0].line.shape == "hv"
 
 
 def test_environments_get_panels_on_one_scale() -> None:

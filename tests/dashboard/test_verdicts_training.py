@@ -129,8 +129,11 @@ def summary(**values: Any) -> pd.DataFrame:
 
 def test_a_distribution_in_one_sentence() -> None:
     assert distribution_words.summary(summary(), ["zava"], LATENCY) == (
-        "Latency of a rollout. zava: median 4 s, half of the rollouts between 3 and 5.50, one in twenty above 9 "
+        "Latency of a rollout. zava: median 4 s, half of the rollouts between 3 and 5.50, 95 % at most 9 "
         "(n = 50 rollouts)."
+    )
+    assert distribution_words.summary(summary(num_rollouts=1), ["zava"], LATENCY) == (
+        "Latency of a rollout. zava: 4 s (n = 1 rollout)."
     )
     assert distribution_words.summary(summary(num_rollouts=0), ["zava"], LATENCY) == (
         "No rollout that is left says anything about latency of a rollout."
