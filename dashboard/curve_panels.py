@@ -86,16 +86,17 @@ def figures(changes: pd.DataFrame, best: pd.DataFrame, curve: pd.DataFrame, spli
     top = records(best[(best["run_id"] == run_id) & best["is_best"]])[0]
     row = records(curve[(curve["run_id"] == run_id) & (curve["step"] == last["step"])])[0]
     told = last["delta_ci_low"] is not None and (last["delta_ci_low"] > 0 or last["delta_ci_high"] < 0)
-    since = f"{words.signed(last['delta_mean'])} since step {last['reference_step']}"
+    alone = last["step"] == last["reference_step"]
+    since = "the only step" if alone else f"{words.signed(last['delta_mean'])} since step {last['reference_step']}"
     label = f"{reward_name(split)} at step {last['step']}"
     label = f"{names[run_id]}: {label}" if changes["run_id"].nunique() > 1 else f"{label[:1].upper()}{label[1:]}"
     rest = f"n = {words.plural(row['num_samples_scored'], 'sample')}"
-    items = [
-        parts.Figure(label, words.number(last["reward_mean"]), since,
-                     good=last["delta_mean"] > 0 if told else None),
-        parts.Figure("Best step", words.whole(top["step"]), f"reward {words.number(top['reward_mean'])}",
-                     help="Highest of these very numbers, so it is optimistic."),
-    ]  # fmt: skip
+    good = last["delta_mean"] > 0 if told and not alone else None
+    items = [parts.Figure(label, words.number(last["reward_mean"]), since, good=good)]
+    if not alone:
+        reached = f"reward {words.number(top['reward_mean'])}"
+        optimistic = "Highest of these very numbers, so it is optimistic."
+        items.append(parts.Figure("Best step", words.whole(top["step"]), reached, help=optimistic))
     if row["pass_rate"] is not None:
         counts = f"{words.whole(row['num_passed'])} of {words.whole(row['num_passed_known'])} rollouts"
         items.append(parts.Figure("Pass rate", words.percent(row["pass_rate"]), counts))

@@ -28,7 +28,7 @@ def controls(key: str) -> tuple[str, str]:
     return measure, by or "run"
 
 
-def scoped(filters: Filters, by: str) -> Filters:
+def scoped(filters: Filters, by: str, *, can_group: bool = True) -> Filters:
     """The sidebar's filters; validation only, where nothing was chosen, there is one, and splits are not compared."""
     if filters.splits is not None or by == "split":
         return filters
@@ -37,7 +37,8 @@ def scoped(filters: Filters, by: str) -> Filters:
     if leading is None or len(splits) < 2:
         return filters
     name = {"valid": "validation", "test": "test"}[leading]
-    st.caption(f"Only the {name} split is drawn; choose splits in the sidebar, or group by split, to see the others.")
+    grouping = ", or group by split," if can_group else ""
+    st.caption(f"Only the {name} split is drawn; choose splits in the sidebar{grouping} to see the others.")
     return replace(filters, splits=(leading,))
 
 
@@ -48,7 +49,8 @@ def listed(key: str, what: str, question: str, filters: Filters, **parameters: o
     if found.empty and page > 1:
         page, found = 1, data.ask(question, filters, limit=PAGE, **parameters)
     if found.empty:
-        st.caption(parts.plain(f"No rollout {what}."))
+        # Nothing is there to be ordered: "above 9 calls, the highest first" loses its end.
+        st.caption(parts.plain(f"No rollout {what.rsplit(', the ', 1)[0]}."))
         return
     total = int(found["num_total"].iloc[0])
     first = (page - 1) * PAGE + 1

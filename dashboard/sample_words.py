@@ -25,7 +25,7 @@ def verdict(cells: pd.DataFrame, where: str) -> str:
     total = int(cells["num_samples_all"].iloc[0])
     start = f"{where}: {plural(total, 'sample')} over {plural(cells['num_steps_all'].iloc[0], 'step')}."
     if ends.empty:
-        return f"{start} None was attempted at two of them, so no change can be told."
+        return f"{start} None was attempted at two steps, so no change can be told."
     change = ends["last"] - ends["first"]
     up, down = int((change > 0).sum()), int((change < 0).sum())
     return (

@@ -6,6 +6,7 @@ from dashboard import charts_distributions, data, distribution_words, measured, 
 from dashboard.charts_curves import Looks
 from dashboard.rows import drawn_runs, texts
 from dashboard.selection import narrowed, opening, rollouts_behind
+from dashboard.words import plural
 from queries.measures import ROLLOUT_MEASURES
 
 parts.header(__doc__ or "")
@@ -61,7 +62,7 @@ else:
     parts.verdict(distribution_words.tools(totals, names))
     points = parts.plot(charts_distributions.tool_bars(totals, looks), "tools", totals, select=True)
     rollouts_behind(points, "tools", "Click a bar to list the rollouts that called the tool.", filters)
-    with st.expander(f"Each of {len(texts(usage['tool']))} tools, step by step"):
+    with st.expander(f"{plural(len(texts(usage['tool'])), 'tool')}, step by step"):
         usage_rows = opening("tool_usage", filters)
         parts.table(usage, "tool_usage", label="Table of tools by run and step", expanded=True, on_row=usage_rows)
 

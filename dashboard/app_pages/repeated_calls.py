@@ -11,7 +11,7 @@ parts.header(__doc__ or "")
 names = data.run_names()
 looks = Looks(names, data.baseline())
 top = st.container()
-filters = measured.scoped(data.filters(), "run")
+filters = measured.scoped(data.filters(), "run", can_group=False)
 by_step = data.ask("repeats_by_step", filters)
 known = by_step[by_step["num_rollouts"] > 0]
 

@@ -138,3 +138,13 @@ def test_a_new_snapshot_is_seen_at_the_next_run(store: Path) -> None:
     assert "1 run, 8 rollouts" in texts(app)
     fill(store, "zava", "later")
     assert "2 runs, 16 rollouts" in texts(app.run())
+
+
+def test_a_single_step_is_compared_with_nothing(store: Path) -> None:
+    write_store(store, [rollout("zava", sample_id="a", split="valid", step=20, reward=0.75)])
+    app = opened().switch_page("app_pages/reward_curves.py").run()
+    assert not app.exception
+    assert [(each.label, each.delta) for each in app.metric] == [
+        ("Validation reward at step 20", "the only step"),
+        ("Rollouts a step", "n = 1 sample"),
+    ]
