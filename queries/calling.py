@@ -34,7 +34,7 @@ def rollouts_with_transition(
     limit: int = 50,
     offset: int = 0,
 ) -> pd.DataFrame:
-    """One row per rollout in which `to_tool` follows `from_tool`, the most often first: where does it?
+    """One row per rollout where `to_tool` follows `from_tool`, most often first: in which does a tool follow another?
 
     None stands for the beginning (`from_tool`) and the end (`to_tool`), as in `tool_transitions`. Columns: run_id,
     rollout_id, sample_id, attempt, split, step, status, reward, num_transitions, num_tool_calls, latency_s (seconds),

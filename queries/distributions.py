@@ -20,7 +20,7 @@ _KEYS = ["run_id", "split", "step"]
 def distribution(
     store: Reading, filters: Filters = EVERYTHING, *, measure: str = "tool_calls", by: str = "run"
 ) -> pd.DataFrame:
-    """One row per run (split, step, as `by` says) and bin that is not empty, ordered by them: a histogram.
+    """One row per run (split, step, as `by` says) and bin that is not empty, ordered by them: how often is each value?
 
     The bins are the same for every group. Columns: run_id, split, step, bin, bin_low, bin_high (in the measure's unit;
     for whole numbers the edges lie between them), is_open (the last bin, which holds all above bin_low where a long
@@ -116,7 +116,7 @@ def rollouts_between(
     limit: int = 50,
     offset: int = 0,
 ) -> pd.DataFrame:
-    """One row per rollout with a value in [at_least, below), the lowest first, a page of them: who is in this bin?
+    """One row per rollout with a value in [at_least, below), lowest first, paged: which rollouts lie in a bin?
 
     Columns: run_id, rollout_id, sample_id, attempt, split, step, status, value (of the measure, in its unit), reward,
     num_tool_calls, num_turns, output_tokens (tokens), latency_s (seconds), num_total (how many there are in all).

@@ -42,7 +42,7 @@ def reject_reasons(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFram
 
 
 def table_sizes(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
-    """One row per table that holds something, in the order of the contract: how much does each hold?
+    """One row per table that holds something, in the order of the contract: how many rows does each table hold?
 
     Columns: table_name, num_rows, num_runs (of the runs asked for).
     """

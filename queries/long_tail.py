@@ -20,7 +20,7 @@ _KEYS = ["run_id", "split", "step"]
 def tail_percentiles(
     store: Reading, filters: Filters = EVERYTHING, *, measure: str = "tool_calls", by: str = "run"
 ) -> pd.DataFrame:
-    """One row per run (split, step, as `by` says) and percentile (50, 90, 95, 99), ordered by them.
+    """One row per run (split, step, as `by` says) and percentile (50, 90, 95, 99): how far up does each lie?
 
     Columns: run_id, split, step, percentile, num_rollouts (with a value), num_missing, value, ci_low, ci_high (95 %
     order-statistic interval over rollouts, in the measure's unit), reason (why there is no interval).
@@ -74,7 +74,7 @@ def tail_share(
     measure: str = "tool_calls",
     by: str = "run",
 ) -> pd.DataFrame:
-    """One row per run (split, step, as `by` says), ordered by them: how many rollouts lie above, and what do they cost?
+    """One row per run (split, step, as `by` says), ordered by them: how many lie above a threshold, at what cost?
 
     Columns: run_id, split, step, num_rollouts (with a value), num_missing, num_samples, num_tail (above `threshold`,
     given in the measure's unit), share (0–1), ci_low, ci_high (95 % Wilson interval, for as many independent rollouts

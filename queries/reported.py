@@ -32,7 +32,7 @@ def reported_metrics(
 
 
 def reward_agreement(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
-    """One row per run, split, step and reported reward, ordered by them: does it agree with the rollouts?
+    """One row per run, split, step and reported reward, ordered by them: do reported rewards match the rollouts?
 
     Columns: run_id, split, step, name (of the metric), reported; means of the rollouts that are here: all_mean (over
     scored rollouts), effective_mean (over those trained on), sample_mean (over samples); num_scored, num_effective;

@@ -18,7 +18,7 @@ MAX_STEPS = 100
 def samples(
     store: Reading, filters: Filters = EVERYTHING, *, sort: str = "reward", limit: int | None = None, offset: int = 0
 ) -> pd.DataFrame:
-    """One row per sample (environment and id), ordered as `sort` (one of `SAMPLE_SORTS`): how does each of them go?
+    """One row per sample (environment and id), ordered as `sort` (one of `SAMPLE_SORTS`): how does each sample go?
 
     Columns: environment, sample_id, num_runs, first_step, last_step, num_rollouts, num_scored, reward_mean (over
     attempts), reward_sd (within run, split and step), tool_calls_mean, reward_first, reward_last, reward_change (first
@@ -53,7 +53,7 @@ def sample_attempts(
     environment: str | None = None,
     limit: int | None = None,
 ) -> pd.DataFrame:
-    """One row per attempt at a sample, ordered by run, step, split and attempt: how did each of them go?
+    """One row per attempt at a sample, ordered by run, step, split and attempt: how did each attempt at a sample go?
 
     Columns: run_id, split, step, attempt, reward, passed, status, num_tool_calls, num_tool_errors, num_exact_repeats,
     num_turns, output_tokens, reasoning_tokens (tokens), latency_s (seconds), environment, rollout_id.

@@ -13,7 +13,7 @@ from queries.filters import EVERYTHING, Filters
 
 
 def rollout_run(store: Reading, *, rollout_id: str) -> pd.DataFrame:
-    """One row, none where there is no such rollout: which run holds it?
+    """One row, none where there is no such rollout: which run holds a rollout?
 
     Columns: run_id.
     """
@@ -21,7 +21,7 @@ def rollout_run(store: Reading, *, rollout_id: str) -> pd.DataFrame:
 
 
 def trajectory_facts(store: Reading, *, rollout_id: str, run_id: str | None = None) -> pd.DataFrame:
-    """One row, none where there is no such rollout: what is known of it?
+    """One row, none where there is no such rollout: what is known of a rollout?
 
     Columns: all of `rollouts` (ingest/README.md), run_name, run_kind, reward_name, source_format of its run,
     sample_tags (JSON list) and cluster_key of its sample.
@@ -71,7 +71,7 @@ def trajectory_tool_calls(
 
 
 def trajectory_scores(store: Reading, *, rollout_id: str, run_id: str | None = None) -> pd.DataFrame:
-    """One row per grader, rewards first: how was it graded?
+    """One row per grader, rewards first: how was a rollout graded?
 
     Columns: grader, value, text_value, weight, passed, kind, grader_version, explanation (first 20 000 characters).
     """
