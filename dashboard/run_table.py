@@ -80,7 +80,7 @@ def _columns() -> dict[str, Any]:
         ),
         "curve": config.LineChartColumn("by step", width="small", help="Reward over the scored steps."),
         "samples": config.NumberColumn("n", help="Samples at the last scored step."),
-        "steps": config.TextColumn("steps", help="How many, and from which to which."),
+        "steps": config.TextColumn("steps", width=90, help="How many, and from which to which."),
         "rollouts": config.NumberColumn("rollouts", format="localized"),
         "tool calls": config.NumberColumn("calls per rollout", format="%.2f", help="At the last scored step."),
         "tokens": config.NumberColumn(

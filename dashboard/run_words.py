@@ -20,9 +20,7 @@ def verdict(runs: pd.DataFrame) -> str:
     if len(same) == 1:
         return f"{start} {name.capitalize()} of {same.iloc[0]['name']}: {_figure(same.iloc[0])}."
     low, high = same.iloc[0], same.iloc[-1]
-    return (
-        f"{start} Latest {name} from {number(low['reward_last'])} ({low['name']}) to {_figure(high)} ({high['name']})."
-    )
+    return f"{start} Latest {name}: lowest {low['name']}, {_figure(low)}; highest {high['name']}, {_figure(high)}."
 
 
 def _of(runs: pd.DataFrame, split: str | None) -> pd.DataFrame:

@@ -25,8 +25,8 @@ def made(root: Path) -> pd.DataFrame:
 
 def test_the_verdict_names_the_best_run_with_n_and_change(tmp_path: Path) -> None:
     assert run_words.verdict(made(tmp_path)) == (
-        "2 runs, 3 rollouts. Latest validation reward from 0.400 (base) to 0.720 at step 18 (n = 1 sample), "
-        "+0.290 against step 0 (zava)."
+        "2 runs, 3 rollouts. Latest validation reward: lowest base, 0.400 at step 0 (n = 1 sample); "
+        "highest zava, 0.720 at step 18 (n = 1 sample), +0.290 against step 0."
     )
 
 
