@@ -99,7 +99,7 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
             source_ids += [JOINED + run_id for run_id in run_ids]
         _stage_ledger(batch, started, batch.staging / "ledger")
         folders.append(batch.staging / "ledger")
-        finish = Finish(folders, store.files("rollouts", run_ids), source_ids)
+        finish = Finish(folders, store.files("rollouts", run_ids), source_ids, batch.staging / "spill")
         if renamed := finish.resolve_collisions():
             notes.append(
                 f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "

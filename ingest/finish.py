@@ -17,6 +17,9 @@ from ingest.schema import RUN_SUMMARIES, table
 from ingest.schema_rollouts import ROLLOUTS
 from ingest.staging import AS_PARQUET, own_id
 
+MEMORY_LIMIT = "512MB"
+"""Memory in which rollouts are numbered, whatever how many they are."""
+
 
 def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
     """All staged rows of a table, None where there are none."""
@@ -47,12 +50,12 @@ class Finish:
     """The finish step of one commit: staged folders in, the rows of `rollouts` and `run_summaries` out.
 
     `kept` are the files of `rollouts` of the runs concerned, as they are now; `replaced` the sources whose rows in them
-    are about to be replaced.
+    are about to be replaced; what does not fit in memory goes to the folder `spill`.
     """
 
-    def __init__(self, folders: Sequence[Path], kept: Sequence[str], replaced: Sequence[str]) -> None:
+    def __init__(self, folders: Sequence[Path], kept: Sequence[str], replaced: Sequence[str], spill: Path) -> None:
         self.folders = folders
-        self.connection = duckdb.connect()
+        self.connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(spill)})
         self.connection.execute("SET TimeZone = 'UTC'")
         names = ", ".join(ROLLOUTS.names)
         new = staged(folders, "rollouts")
@@ -142,8 +145,7 @@ class Finish:
         )
         written = "FROM staged_rollouts UNION ALL BY NAME FROM kept WHERE source_id IN (FROM also)"
         relation = self.connection.sql(
-            f"SELECT {columns} FROM ({written}) r LEFT JOIN numbered n USING (run_id, rollout_id) "  # noqa: S608 - schema
-            "ORDER BY r.run_id, r.split, r.step, r.source_id, r.position"
+            f"SELECT {columns} FROM ({written}) r LEFT JOIN numbered n USING (run_id, rollout_id)"  # noqa: S608 - schema
         )
         return _cast(relation.to_arrow_reader(20_000), ROLLOUTS.arrow)
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -223,7 +223,8 @@ def _batches(
     total, done, counts = sum(task.size for task in tasks), 0, Counter[str]()
     finished: list[Task] = []
     notify(Progress(0, total, 0, 0, "reading"))
-    for task, tallies in _run(tasks, _workers(request)):
+    running = _run(tasks, _workers(request))
+    for number, (task, tallies) in enumerate(running, start=1):
         finished.append(task)
         done += task.size
         for unit, tally in zip(task.units, tallies, strict=True):
@@ -233,9 +234,10 @@ def _batches(
                 counts[table] += count
         notify(Progress(done, total, counts["rollouts"], counts["rejects"], "reading"))
         ready = all(waiting[unit.source_id] == 0 for each in finished for unit in each.units)
-        if ready and (
-            len(finished) == len(tasks) or sum(each.size for each in finished) >= COMMIT_BYTES or done == total
-        ):
+        is_last = number == len(tasks)
+        if ready and (is_last or sum(each.size for each in finished) >= COMMIT_BYTES):
+            if is_last:
+                running.close()  # lets go of the workers' memory before the writing
             notify(Progress(done, total, counts["rollouts"], counts["rejects"], "writing"))
             finished.sort(key=lambda each: each.folder)
             ids = list(dict.fromkeys(unit.source_id for each in finished for unit in each.units))
@@ -249,7 +251,7 @@ def _workers(request: Request) -> int:
     return request.workers or os.cpu_count() or 1
 
 
-def _run(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, list[Tally]]]:
+def _run(tasks: Sequence[Task], workers: int) -> Generator[tuple[Task, list[Tally]]]:
     workers = min(workers, len(tasks))
     if workers <= 1 or sum(task.size for task in tasks) < POOL_BYTES:
         yield from ((task, read_task(task)) for task in tasks)
