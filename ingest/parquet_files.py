@@ -87,8 +87,9 @@ class RunFiles:
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
         for run_id, rows in _by_run(batch):
-            self._file(run_id).add(rows)
+            rows = rows.select(self.schema.names)
             self._waiting_bytes += rows.nbytes
+            self._file(run_id).add(rows)
         if self._waiting_bytes > MAX_WAITING_BYTES:
             for file in self._open.values():
                 file.flush()
@@ -140,7 +141,7 @@ class _RunFile:
         self._writer = pq.ParquetWriter(str(self.path), owner.schema, **_options(owner))
 
     def add(self, rows: pa.RecordBatch) -> None:
-        self._waiting.append(rows.select(self.owner.schema.names))
+        self._waiting.append(rows)
         self._rows += len(rows)
         self._sources.update(rows.column("source_id").unique().to_pylist())
         if self._rows >= self.owner.row_group:
