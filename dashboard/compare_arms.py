@@ -28,7 +28,7 @@ def choices(arms: pd.DataFrame, split: str | None) -> pd.DataFrame:
 
 def written(run_id: object, step: object) -> str:
     """An arm as it is written: `RUN@STEP`, or `RUN` without a step."""
-    return str(run_id) if pd.isna(step) else f"{run_id}@{int(step)}"  # type: ignore[call-overload]
+    return str(run_id) if pd.isna(step) else f"{run_id}@{int(step)}"  # type: ignore[call-overload]  # pandas-stubs know no scalar of it
 
 
 def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> tuple[str, str] | None:

@@ -160,7 +160,7 @@ def _claim(row: pd.Series, name: str, what: str, chance: float) -> str:
 
 def by_measure(measures: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """The rows of `compare` by their measure."""
-    return {row["measure"]: row for row in measures.to_dict("records")}  # type: ignore[misc]
+    return {row["measure"]: row for row in measures.to_dict("records")}  # type: ignore[misc]  # keys are column names
 
 
 def cut(text: object) -> str:
@@ -177,7 +177,7 @@ def picked(points: list[dict[str, Any]]) -> str:
 def in_quadrants(samples: pd.DataFrame, quadrants: list[str]) -> list[dict[str, Any]]:
     """The samples of some quadrants as a selection, the first hundred of them."""
     found = samples[samples["quadrant"].isin(quadrants)][["sample_id", "candidate_sample_id"]].head(MAX_PICKED)
-    return found.to_dict("records")  # type: ignore[return-value]
+    return found.to_dict("records")  # type: ignore[return-value]  # keys are column names
 
 
 def listed(rollouts: pd.DataFrame) -> pd.DataFrame:

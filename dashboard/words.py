@@ -21,7 +21,7 @@ NOTHING = "–"
 
 def whole(value: float | None) -> str:
     """A whole number with thin spaces between thousands: 1 240; "–" where there is none."""
-    return NOTHING if _is_missing(value) else f"{round(float(value)):,}".replace(",", "\u202f")  # type: ignore[arg-type]
+    return NOTHING if _is_missing(value) else f"{round(float(value)):,}".replace(",", "\u202f")  # type: ignore[arg-type]  # a number by the time it is here
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 3) -> str:
     if _is_missing(value):
         return NOTHING
     # The last bits of a mean depend on the order in which it was summed: a tie must not be rounded two ways.
-    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]
+    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]  # a number by the time it is here
     if exact == 0 or not math.isfinite(exact):
         return f"{exact:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
@@ -47,7 +47,7 @@ def percent(value: float | None) -> str:
     """A share (0–1) as percent: 12 %, 0.4 %; "–" where there is none."""
     if _is_missing(value):
         return NOTHING
-    share = 100 * float(value)  # type: ignore[arg-type]
+    share = 100 * float(value)  # type: ignore[arg-type]  # a number by the time it is here
     decimals = 0 if share == 0 or abs(share) >= 9.95 else 1
     return f"{share:.{decimals}f} %".replace("-", "−")
 
@@ -56,7 +56,7 @@ def size(num_bytes: float | None) -> str:
     """A number of bytes: 512 B, 4.5 kB, 5.0 MB; "–" where there is none."""
     if _is_missing(num_bytes):
         return NOTHING
-    left = float(num_bytes)  # type: ignore[arg-type]
+    left = float(num_bytes)  # type: ignore[arg-type]  # a number by the time it is here
     for unit in ("B", "kB", "MB"):
         if left < 999.5:
             return f"{left:.0f} B" if unit == "B" else f"{left:.{0 if left >= 99.5 else 1}f} {unit}"
@@ -68,7 +68,7 @@ def seconds(value: float | None) -> str:
     """A duration: 3.1 ms, 0.62 s, 43 s, 5 min 20 s, 2 h 5 min; "–" where there is none."""
     if _is_missing(value):
         return NOTHING
-    exact = float(value)  # type: ignore[arg-type]
+    exact = float(value)  # type: ignore[arg-type]  # a number by the time it is here
     if 0 < exact < 0.0995:
         return f"{number(1_000 * exact, 2)} ms"
     if exact < 99.5:

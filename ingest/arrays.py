@@ -21,7 +21,7 @@ def nullable(values: NDArray[Any], missing: Flags) -> pa.Array:
 
 def flags(values: pa.Array) -> Flags:
     """A Boolean Arrow array as NumPy, NULL as False."""
-    found: Flags = values.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003
+    found: Flags = values.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - Arrow's own parameter
     return found
 
 

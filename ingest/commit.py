@@ -202,7 +202,7 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str]) -> Path | None:
     stager = Stager(folder)
     for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(10_000)):
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
-        for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]
+        for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
             part.add(record)
     stager.close()
     return folder

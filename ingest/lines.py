@@ -73,7 +73,7 @@ def blocks(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple
 
 def _read_lines(file: BinaryIO, size: int, pieces: list[bytes]) -> int:
     """Collect about `size` bytes, the last line whole; returns how many bytes of it were skipped as too long."""
-    while size > 0 and (piece := file.read1(size)):  # type: ignore[attr-defined]
+    while size > 0 and (piece := file.read1(size)):  # type: ignore[attr-defined]  # every file that `open_binary` opens has it
         pieces.append(piece)
         size -= len(piece)
     if not pieces or pieces[-1].endswith(b"\n"):

@@ -92,7 +92,7 @@ def plain(lines: Lines) -> Iterator["Plain | Lines"]:
             yield some
             continue
         try:
-            yield _read(some, array[start:end], wanted)  # type: ignore[arg-type]
+            yield _read(some, array[start:end], wanted)  # type: ignore[arg-type]  # none of them is None here
         except (Unusual, duckdb.Error):
             for half in _halves(some):
                 yield from plain(half)

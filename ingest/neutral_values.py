@@ -23,7 +23,7 @@ class Unusual(Exception):
     """A line is not plain."""
 
 
-def ensure(condition: bool) -> None:  # noqa: FBT001
+def ensure(condition: bool) -> None:  # noqa: FBT001 - reads as a sentence
     """Raise `Unusual` unless the condition holds."""
     if not condition:
         raise Unusual

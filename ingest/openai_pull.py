@@ -88,7 +88,7 @@ def fetch(
     pull.attempt("events", lambda: pull.newest_first(f"{path}/events", folder / "events"))
     pull.attempt("checkpoints", lambda: pull.newest_first(f"{path}/checkpoints", folder / "checkpoints"))
     for file_id in _texts(job.get("result_files")):
-        pull.attempt(f"result file {file_id}", lambda file_id=file_id: pull.result_file(file_id))  # type: ignore[misc]
+        pull.attempt(f"result file {file_id}", lambda file_id=file_id: pull.result_file(file_id))  # type: ignore[misc]  # mypy infers no lambda with a default
     eval_id = job.get("eval_id")
     if isinstance(eval_id, str) and eval_id:
         pull.attempt("validation runs", lambda: pull.eval_runs(eval_id))
@@ -187,7 +187,7 @@ class _Pull:
             self.write(folder / f"runs-{number:04}.json", body)
             runs += [run for run in page["data"] if isinstance(run, dict) and isinstance(run.get("id"), str)]
         for run in runs:
-            self.attempt(f"items of {run['id']}", lambda run=run: self._items(eval_id, run, folder))  # type: ignore[misc]
+            self.attempt(f"items of {run['id']}", lambda run=run: self._items(eval_id, run, folder))  # type: ignore[misc]  # mypy infers no lambda with a default
 
     def _items(self, eval_id: str, run: dict[str, Any], above: Path) -> None:
         """Land the items of one run; its own answer is landed last and says that they are all there."""

@@ -174,7 +174,7 @@ def _options(owner: RunFiles) -> dict[str, Any]:
 
 
 _TEXTS = frozenset(
-    "text reasoning_text output_text arguments arguments_raw prompt_text payload final_answer metadata".split()  # noqa: SIM905
+    "text reasoning_text output_text arguments arguments_raw prompt_text payload final_answer metadata".split()  # noqa: SIM905 - a list literal would take a line a word
 )
 """Columns of long texts that are seldom the same: no dictionary, and compressed well (zstd). The others are compressed
 lightly (lz4): columns that questions read take a quarter less CPU so, and files of texts are a tenth larger at most."""

@@ -99,7 +99,7 @@ def compare_quadrants(
     asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
     judged = _judged(store, asked, cost, eps_reward, eps_cost)
     seed = asked.seed("compare_quadrants", cost)
-    rows = max(1, len(judged.baseline.samples) + len(judged.candidate.samples))  # type: ignore[arg-type]
+    rows = max(1, len(judged.baseline.samples) + len(judged.candidate.samples))  # type: ignore[arg-type]  # both arms are judged here
     null = null_share(
         judged.baseline,
         judged.candidate,

@@ -56,7 +56,7 @@ def test_ingest_takes_a_few_times_what_parsing_takes(workers: int, lines: Path, 
         after = _parse(lines)
         assert report.rejects == 0
         ratios.append(took / ((before + after) / 2))
-        print(f"{workers} process(es): {took:.2f} s for {report.rollouts} rollouts, {ratios[-1]:.1f} x orjson.loads")  # noqa: T201
+        print(f"{workers} process(es): {took:.2f} s for {report.rollouts} rollouts, {ratios[-1]:.1f} x orjson.loads")  # noqa: T201 - figures are what a benchmark is for
         before = after
     assert min(ratios) <= LIMITS[workers]
 
@@ -104,5 +104,5 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_memory_does_not_grow_with_the_file(workers: int, large: Path, tmp_path: Path) -> None:
     peak = _peak(large, tmp_path / "store", workers)
-    print(f"{workers} process(es): {peak / 1e6:.0f} MB at the most for {LARGE_BYTES / 1e6:.0f} MB")  # noqa: T201
+    print(f"{workers} process(es): {peak / 1e6:.0f} MB at the most for {LARGE_BYTES / 1e6:.0f} MB")  # noqa: T201 - figures are what a benchmark is for
     assert peak < MEMORY_LIMIT

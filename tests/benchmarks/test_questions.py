@@ -141,7 +141,7 @@ def test_store_keeps_up_with_native_tables(page: str, scope: str, store: Reading
         total_native += native_cpu
         lines.append(f"{asked.question:22} {wall * 1e3:6.0f} ms  CPU {cpu * 1e3:6.0f} native {native_cpu * 1e3:6.0f}")
     sums = f"{page}, {scope}: {total[0]:.2f} s, CPU {total[1]:.2f} s, native {total_native:.2f} s"
-    print(f"\n{sums}", *lines, sep="\n  ")  # noqa: T201
+    print(f"\n{sums}", *lines, sep="\n  ")  # noqa: T201 - figures are what a benchmark is for
     assert num_runs > FEW_RUNS or total[1] <= RATIO * total_native + SLACK_S + PER_RUN_S * runs, sums
 
 

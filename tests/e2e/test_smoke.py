@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("each", PAGES, ids=lambda each: each.title)
 def test_the_page_opens_without_an_error(dashboard: str, page: Page, each: object) -> None:
-    path = "" if each.default else each.file.removesuffix(".py")  # type: ignore[attr-defined]
+    path = "" if each.default else each.file.removesuffix(".py")  # type: ignore[attr-defined]  # every page has a file
     page.goto(f"{dashboard}/{path}?run=job")
     settled(page)
     expect(page).to_have_title(re.compile(r"Rollout Observatory$"))

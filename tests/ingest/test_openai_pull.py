@@ -205,10 +205,10 @@ def test_interrupted_pull_goes_on_where_it_broke_off(tmp_path: Path, http_server
                     return b"no json"
             return good(asked, params)
 
-        platform.found = fail  # type: ignore[method-assign]
+        platform.found = fail  # type: ignore[method-assign]  # the server is made to fail
         with pytest.raises(ServiceError):
             pull(http_server, tmp_path, attempts=1)
-        platform.found, platform.trouble = good, {}  # type: ignore[method-assign]
+        platform.found, platform.trouble = good, {}  # type: ignore[method-assign]  # the server is made to fail
     report = pull(http_server, tmp_path)
     assert http_server.paths.count(f"{JOB}/events") == 1
     assert [request.params.get("after") for request in http_server.requests if request.path == items] == ["r1-i2"]
@@ -224,10 +224,10 @@ def test_events_go_on_from_the_page_where_they_broke_off(tmp_path: Path, http_se
     def fail(path: str, params: dict[str, str]) -> Any:
         return b"no json" if params.get("after") == "ftevent-7" else good(path, params)
 
-    platform.found = fail  # type: ignore[method-assign]
+    platform.found = fail  # type: ignore[method-assign]  # the server is made to fail
     with pytest.raises(ServiceError, match="no JSON"):
         pull(http_server, tmp_path)
-    platform.found = good  # type: ignore[method-assign]
+    platform.found = good  # type: ignore[method-assign]  # the server is made to fail
     report = pull(http_server, tmp_path)
     cursors = [request.params.get("after") for request in http_server.requests if request.path == f"{JOB}/events"]
     assert cursors == [None, "ftevent-7", "ftevent-4"]
@@ -324,7 +324,7 @@ def test_key_comes_from_the_environment() -> None:
 def test_hostile_ids_stay_inside_the_folder(tmp_path: Path, http_server: Any, platform: Platform) -> None:
     platform.runs, platform.items = {}, {}
     good = platform.event
-    platform.event = lambda number: {**good(number), "id": f"../../{number}"}  # type: ignore[method-assign]
+    platform.event = lambda number: {**good(number), "id": f"../../{number}"}  # type: ignore[method-assign]  # the server is made to fail
     report = pull(http_server, tmp_path / "into")
     assert {path.parent.parent for path in tmp_path.rglob("*") if path.is_file()} <= {report.folder, tmp_path / "into"}
     assert len(event_ids(read(report.folder))) == 7

@@ -32,7 +32,7 @@ def _rows(folder: Path, run_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_rows_of_runs_in_any_order_go_to_their_run(beside: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_rows_of_runs_in_any_order_go_to_their_run(beside: bool, tmp_path: Path) -> None:  # noqa: FBT001 - parametrised
     files = RunFiles(SCORES, tmp_path, beside=beside)
     files.write_batch(_batch(["b", "a", "b"]))
     files.write_batch(_batch(["a", "a"], first=3))

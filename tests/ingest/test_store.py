@@ -228,7 +228,7 @@ def test_forget_removes_a_run_or_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "is_read"), [(0, True), (99, False)])
-def test_a_catalog_of_another_version(version: int, is_read: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_a_catalog_of_another_version(version: int, is_read: bool, tmp_path: Path) -> None:  # noqa: FBT001 - parametrised
     """An older one is read table by table; a newer one may mean other things by the same names."""
     write_store(tmp_path, [one(1.0)], "file:///a")
     with duckdb.connect(str(tmp_path / catalog.CATALOG_FILE)) as connection:

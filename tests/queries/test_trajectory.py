@@ -116,7 +116,7 @@ def test_neighbours_by_sample_and_attempt_within_step_and_split(store: Reading) 
     known = ids(store)
     names = {value: key for key, value in known.items()}
 
-    def around(native: str, filters: Filters = Filters(), **own: int) -> dict[str, list[str]]:  # noqa: B008
+    def around(native: str, filters: Filters = Filters(), **own: int) -> dict[str, list[str]]:  # noqa: B008 - filters are frozen
         frame = trajectory_neighbours(store, filters, rollout_id=known[native], **own)
         return {key: [names[each] for each in part["rollout_id"]] for key, part in frame.groupby("relation")}
 

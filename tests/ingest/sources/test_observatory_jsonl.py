@@ -546,7 +546,7 @@ def test_files_of_a_tool_server_a_grader_and_a_trainer_join_in_the_store(tmp_pat
         ([{"sample_id": "s", "reward": 1}], False),
     ],
 )
-def test_matches(tmp_path: Path, line: Any, matches: bool) -> None:  # noqa: FBT001
+def test_matches(tmp_path: Path, line: Any, matches: bool) -> None:  # noqa: FBT001 - parametrised
     path = tmp_path / "f.txt"
     path.write_text(json.dumps(line) + "\n")
     assert source.matches(Peek(path)) is matches

@@ -79,7 +79,7 @@ every = sorted({name for known, _ in KNOWN.values() for name in known} - {"type"
     st.dictionaries(st.sampled_from(every), odd, max_size=3),
     st.booleans(),
 )
-def test_schema_and_reader_agree(kind: str | None, given_fields: dict[str, Any], complete: bool) -> None:  # noqa: FBT001
+def test_schema_and_reader_agree(kind: str | None, given_fields: dict[str, Any], complete: bool) -> None:  # noqa: FBT001 - parametrised
     base: dict[str, Any] = {} if kind is None else {"type": kind}
     if complete:
         base |= {"rollout_id": "r", "sample_id": "s", "role": "user", "grader": "g", "name": "n", "value": 1, "step": 1}

@@ -508,7 +508,7 @@ def test_wrong_types_are_rejects_or_null_never_a_crash(tmp_path: Path) -> None:
     broken_span = generation(0, 1, "x")
     broken_span["started_at"] = "yesterday"
     broken_span["span_data"]["output"] = [None, {"content": {"a": 1}}]
-    found = records(tmp_path / "a.json", wrapped(odd, "no item", empty, item([broken_span], id="z")))  # type: ignore[arg-type]
+    found = records(tmp_path / "a.json", wrapped(odd, "no item", empty, item([broken_span], id="z")))  # type: ignore[arg-type]  # hostile on purpose
     read = [each for each in found if isinstance(each, Rollout)]
     assert [each.values["native_id"] for each in read] == ["5", "z"]
     assert (read[0].values["reward"], read[0].values["passed"], read[0].values["status"]) == (None, None, "completed")

@@ -286,7 +286,7 @@ def test_broken_files_of_a_folder_are_rejects_and_the_rest_is_read(tmp_path: Pat
     put(tmp_path / "job.json", job())
     whole = json.dumps(page(event("e1", 1, train_loss=1.5), event("e2", 2, train_loss=1.0)))
     put(tmp_path / "events.json", whole[:-60])
-    put(tmp_path / "checkpoints.json", page(checkpoint(1), {"object": "other"}, "x"))  # type: ignore[arg-type]
+    put(tmp_path / "checkpoints.json", page(checkpoint(1), {"object": "other"}, "x"))  # type: ignore[arg-type]  # hostile on purpose
     put(tmp_path / "events2.json", '{"object": "fine_tuning.job.event", "id"')
     found = records(tmp_path)
     assert numbers(found) == {(1, "train_loss"): ("train", 1.5)}
