@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.arrays import TIME, Flags, Floats, Ints, flags, floats, is_known, micros, nullable
+from ingest.arrays import TIME, Flags, Floats, Ints, codes, flags, floats, is_known, micros, nullable
+from ingest.block_repeats import block_repeats
 from ingest.facts import BYTES_PER_TOKEN
-from ingest.repeats import NEEDED, longest_loop, repeats
+from ingest.repeats import longest_loop
 from ingest.sources.base import Children, Rollouts
 
 _LAST = np.iinfo(np.int64).max
@@ -25,19 +26,13 @@ def add_block_facts(block: Rollouts) -> None:
         _times(block, size)
         return
     calls.columns["is_executed"] = pa.array(np.ones(len(calls.of), np.bool_))
-    calls.columns |= repeats(calls.of.tolist(), {name: _listed(calls, name) for name in NEEDED})
+    calls.columns |= block_repeats(calls.of, calls.columns)
     _message_facts(block.values, block.messages, size)
     _times(block, size)
     _call_facts(block.values, calls, size)
     _output_facts(block.values, calls, size)
     _repeat_facts(block.values, calls, size)
     _turn_facts(block.values, calls, size)
-
-
-def _listed(rows: Children, name: str) -> list[Any]:
-    found = rows.columns.get(name)
-    listed: list[Any] = [None] * len(rows.of) if found is None else found.to_pylist()
-    return listed
 
 
 def _count(of: Ints, where: Flags, size: int) -> Ints:
@@ -116,43 +111,40 @@ def _call_facts(values: dict[str, Any], calls: Children, size: int) -> None:
 
 def _output_facts(values: dict[str, Any], calls: Children, size: int) -> None:
     of = calls.of
-    sizes = np.array([-1 if each is None else each for each in calls.columns["output_bytes"]], np.int64)
-    sums = _sums(of, np.maximum(sizes, 0), size).astype(np.int64)
+    sizes = calls.columns["output_bytes"]
+    has_output = is_known(sizes)
+    sums = _sums(of, sizes.fill_null(0).to_numpy(zero_copy_only=False), size).astype(np.int64)
     ended = _count(of, flags(pc.not_equal(calls.columns["status"], "no_result")), size)
-    unknown = (_count(of, sizes >= 0, size) == 0) & (ended > 0)
+    unknown = (_count(of, has_output, size) == 0) & (ended > 0)
     values["tool_output_bytes"] = nullable(sums, unknown)
     values["tool_output_tokens_estimate"] = nullable(sums // BYTES_PER_TOKEN, unknown)
 
 
 def _repeat_facts(values: dict[str, Any], calls: Children, size: int) -> None:
     of, columns = calls.of, calls.columns
-    outputs = np.array(columns["repeat_output"], object)
-    is_repeat = np.array([each is not None for each in columns["repeat_of"]], np.bool_)
-    is_wasted = np.array([each is True for each in columns["is_wasted"]], np.bool_)
-    wasted = np.flatnonzero(is_wasted)
-    wasted_bytes = _sums(of[wasted], [columns["output_bytes"][at] for at in wasted], size)
+    known = is_known(columns["arguments_raw"])
+    is_repeat, is_near = is_known(columns["repeat_of"]), is_known(columns["near_repeat_of"])
+    is_wasted = flags(columns["is_wasted"])
+    wasted_bytes = _sums(of[is_wasted], columns["output_bytes"].filter(columns["is_wasted"]).to_numpy(), size)
     loops = np.zeros(size, np.int64)
+    (hashes,) = codes(columns["arguments_hash"])
     for rollout in np.unique(of[is_repeat]).tolist():
-        start, end = np.searchsorted(of, [rollout, rollout + 1])
-        known = zip(columns["arguments_hash"][start:end], columns["arguments_raw"][start:end].to_pylist(), strict=True)
-        loops[rollout] = longest_loop([key for key, raw in known if raw is not None])
+        here = slice(*np.searchsorted(of, [rollout, rollout + 1]).tolist())
+        loops[rollout] = longest_loop(hashes[here][known[here]].tolist())
     latencies = floats(columns["latency_s"])
-    num_known = _count(of, is_known(columns["arguments_raw"]), size)
-    is_unknown = (num_known == 0) & (np.bincount(of, minlength=size) > 0)
+    is_unknown = (_count(of, known, size) == 0) & (np.bincount(of, minlength=size) > 0)
     counts = {
         "num_exact_repeats": _count(of, is_repeat, size),
-        "num_near_repeats": _count(
-            of, np.array([each is not None for each in columns["near_repeat_of"]], np.bool_), size
-        ),
-        "num_repeats_same_output": _count(of, outputs == "same", size),
-        "num_repeats_changed_output": _count(of, outputs == "different", size),
+        "num_near_repeats": _count(of, is_near, size),
+        "num_repeats_same_output": _count(of, flags(pc.equal(columns["repeat_output"], "same")), size),
+        "num_repeats_changed_output": _count(of, flags(pc.equal(columns["repeat_output"], "different")), size),
         "num_wasted_calls": _count(of, is_wasted, size),
         "wasted_tokens_estimate": wasted_bytes.astype(np.int64) // BYTES_PER_TOKEN,
         "longest_loop": loops,
     }
     values |= {name: nullable(count, is_unknown) for name, count in counts.items()}
     untimed = is_unknown | (_count(of, ~np.isnan(latencies), size) == 0)
-    values["wasted_latency_s"] = nullable(_sums(of[wasted], np.nan_to_num(latencies[wasted]), size), untimed)
+    values["wasted_latency_s"] = nullable(_sums(of[is_wasted], np.nan_to_num(latencies[is_wasted]), size), untimed)
 
 
 def _turn_facts(values: dict[str, Any], calls: Children, size: int) -> None:

@@ -10,7 +10,7 @@ answers without a call (`orphan`) are no calls.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -59,7 +59,6 @@ _LETTERS = bytes(
     ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else 32 for each in range(256)
 )
 """What a word is made of, byte by byte: letters in lower case, blanks for all else."""
-_PLAIN = frozenset({str, int, float, bool})
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -100,60 +99,57 @@ def repeats(rollouts: Sequence[int], columns: Mapping[str, list[Any]]) -> dict[s
 
     `rollouts` tells which calls belong together, `columns` holds what is `NEEDED`.
     """
-    found, values = _identified(columns)
+    found = _identified(columns)
     size = len(rollouts)
     found |= {name: [None] * size for name in ("repeat_of", "near_repeat_of", "repeat_output", "is_wasted")}
     found["near_key"] = list(found["arguments_hash"])
-    _Marks(columns, found, values).mark(rollouts)
+    _Marks(columns, found).mark(rollouts)
     return found
 
 
-def _identified(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], list[Any]]:
-    """Canonical arguments, hashes and sizes; and the arguments' values, as far as they had to be parsed."""
-    canonicals, flags, hashes, values = [], [], [], []
+def _identified(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Canonical arguments, hashes and sizes."""
+    canonicals, flags, hashes = [], [], []
     rows = zip(columns["tool"], columns["arguments_raw"], columns["arguments"], columns["is_parsed"], strict=True)
     for tool, raw, said, is_parsed in rows:
-        value = None
         if said is not None:
             is_parsed = True
         elif raw and not raw.isspace():
-            try:
-                value = loads(raw)
-                said = dumps(value, None, OPT_SORT_KEYS).decode()
-            except (ValueError, TypeError):
-                said, value = _canonical(raw)
+            found = canonical(raw)
+            said = None if found is None else found.decode()
             is_parsed = said is not None
         canonicals.append(said)
         flags.append(is_parsed)
         hashes.append(xxh3_64_hexdigest(f"{tool}\0{raw if said is None else said}".encode("utf-8", "replace")))
-        values.append(value)
     outputs = [None if output is None else output.encode("utf-8", "replace") for output in columns["output_text"]]
-    found: dict[str, list[Any]] = {
+    return {
         "arguments": canonicals,
         "is_parsed": flags,
         "arguments_hash": hashes,
         "output_bytes": [None if output is None else len(output) for output in outputs],
         "output_hash": [None if output is None else xxh3_64_hexdigest(output) for output in outputs],
     }
-    return found, values
 
 
-def _canonical(raw: str) -> tuple[str | None, Any]:
-    """JSON that orjson does not read or write (NaN, numbers beyond 64 bits, deep nesting); None where it is no JSON."""
+def canonical(raw: str | bytes) -> bytes | None:
+    """Compact JSON with sorted keys, equal for equal arguments; None where they are no JSON."""
     try:
-        value = parse_json(raw)
-        return dump_json(value), value
+        return dumps(loads(raw), None, OPT_SORT_KEYS)
+    except (ValueError, TypeError):  # no JSON, or what orjson lacks: NaN, numbers beyond 64 bits, deep nesting
+        pass
+    try:
+        said = dump_json(parse_json(raw))
     except (ValueError, RecursionError):
-        return None, None
+        return None
+    return None if said is None else said.encode("utf-8", "replace")
 
 
 class _Marks:
     """Compares every call with the earlier ones of its rollout. An exact repeat is not a near repeat too."""
 
-    def __init__(self, columns: Mapping[str, list[Any]], found: dict[str, list[Any]], values: list[Any]) -> None:
+    def __init__(self, columns: Mapping[str, list[Any]], found: dict[str, list[Any]]) -> None:
         self.columns = columns
         self.found = found
-        self.values = values
         self.words: dict[int, set[str]] = {}
 
     def mark(self, rollouts: Sequence[int]) -> None:
@@ -218,13 +214,13 @@ class _Marks:
                 return
 
     def _words(self, at: int) -> set[str]:
-        """Words and numbers of a call's argument values (of the text, where that is no JSON), lower-cased."""
-        arguments, value = self.found["arguments"][at], self.values[at]
-        if arguments is None:
-            said = str(self.columns["arguments_raw"][at])
-        else:
-            said = _said(parse_json(arguments) if value is None else value)
-        return words_of(said[:NEAR_CHARACTERS])
+        return words_of_call(self.found["arguments"][at], self.columns["arguments_raw"][at])
+
+
+def words_of_call(arguments: str | None, raw: str) -> set[str]:
+    """Words and numbers of a call's argument values (of the raw text, where that is no JSON), lower-cased."""
+    said = raw if arguments is None else _said(parse_json(arguments))
+    return words_of(said[:NEAR_CHARACTERS])
 
 
 def words_of(said: str) -> set[str]:
@@ -235,10 +231,8 @@ def words_of(said: str) -> set[str]:
 
 
 def _said(value: Any) -> str:
-    """The leaves of a JSON value as one text, keys left out."""
-    if value.__class__ is dict and _PLAIN.issuperset(map(type, value.values())):  # as most arguments are
-        return " ".join([leaf if leaf.__class__ is str else str(leaf) for leaf in value.values()])
-    pending: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
+    """The leaves of a JSON value as one text, as canonical JSON writes them, keys and null left out."""
+    pending: list[Any] = [value]
     found: list[str] = []
     for each in pending:
         if isinstance(each, str):
@@ -248,11 +242,11 @@ def _said(value: Any) -> str:
         elif isinstance(each, list):
             pending.extend(each)
         elif each is not None:
-            found.append(str(each))
+            found.append(dump_json(each) or "")
     return " ".join(found)
 
 
-def longest_loop(keys: list[str]) -> int:
+def longest_loop(keys: Sequence[Hashable]) -> int:
     """Calls in the longest run of a cycle of one to four calls that is gone through at least twice; 0 = none."""
     longest = 0
     for period in range(1, 5):
