@@ -17,13 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ingest.errors import UnreadableError
 from ingest.reading import Peek, dump_json, number, parse_json, read_bytes, text, timestamp, whole
-from ingest.sources.base import Options, Part, Record, Reject, Row, Values
-from ingest.trl_completions import Rule, TrainerLog, read_completions
+from ingest.sources.base import Note, Options, Part, Record, Reject, Row, Values
+from ingest.trl_completions import DAMAGE, read_completions
+from ingest.trl_rewards import Rule, TrainerLog
 
 NAME = "trl"
 TITLE = "Hugging Face TRL output directory"
@@ -45,6 +45,8 @@ HINT = "a folder with completions/completions_*.parquet or trainer_state.json; P
 
 _STATE = "trainer_state.json"
 _COMPLETIONS = re.compile(r"completions_(\d+)\.parquet")
+_LOOKED_AT = 20
+"""Completions files of a folder that are looked at to recognise it: the first may be empty or broken."""
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 _CONFIGS = ("training_args.json", "grpo_config.json", "trainer_config.json", "args.json", "config.json")
 """Where training scripts leave their arguments as JSON; one that holds `reward_weights` gives the weights."""
@@ -59,17 +61,20 @@ def matches(peek: Peek) -> bool:
         return _is_completions(peek.path) if peek.is_parquet else peek.keys >= {"log_history", "global_step"}
     output = _Output(peek.path)
     try:
-        return output.state_path is not None or any(_is_completions(file) for file in output.files[:1])
+        return output.state_path is not None or any(map(_is_completions, output.files[:_LOOKED_AT]))
     except OSError:
         return False
 
 
 def _is_completions(path: Path) -> bool:
+    """Whether it holds completions by its columns; one that is cut off, by its name: reading it says what is wrong."""
     try:
         names = set(pq.read_schema(path).names) if path.is_file() else set()
-    except (OSError, pa.ArrowException):
-        return False
-    return names >= {"step", "prompt", "completion"} and ("advantage" in names or bool(_COMPLETIONS.match(path.name)))
+    except DAMAGE:
+        return bool(_COMPLETIONS.fullmatch(path.name)) and Peek(path).is_parquet
+    return names >= {"step", "prompt", "completion"} and (
+        "advantage" in names or bool(_COMPLETIONS.fullmatch(path.name))
+    )
 
 
 def default_run(path: Path) -> str:
@@ -232,16 +237,23 @@ def _checkpoints(output: _Output, state: _State) -> Iterator[Row]:
 
 def _metrics(log: list[Any], path: Path | None) -> Iterator[Record]:
     """One row per number of the log; `eval_` and `test_` name the split, what is null or NaN keeps its row."""
+    others: set[str] = set()
     for position, entry in enumerate(log):
         if not isinstance(entry, dict):
             yield Reject("an entry of log_history must be an object", f"log_history[{position}]", str(entry), str(path))
             continue
         for name, value in _leaves(entry):
-            if name == "step" or isinstance(value, str | list):
+            if name == "step":
+                continue
+            if isinstance(value, str | list):
+                others.add(name)
                 continue
             split = "valid" if name.startswith("eval_") else "test" if name.startswith("test_") else "train"
             row = {"step": whole(entry.get("step")), "split": split, "name": name, "value": number(value)}
             yield Row("metrics", {**row, "recorded_at": timestamp(entry.get("timestamp")), "position": position})
+    if others:
+        named = ", ".join(sorted(others))[:300]
+        yield Note(f"The trainer's log holds text or lists under {named}: these are no metrics and were not kept.")
 
 
 def _leaves(entry: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,10 +1,13 @@
 """TRL output directories: files built as its writer builds them (pandas to Parquet), rows computed by hand."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ingest.errors import UnreadableError
@@ -239,10 +242,20 @@ def test_other_parquet_is_not_claimed(tmp_path: Path) -> None:
     assert not trl.matches(Peek(tmp_path))
     with pytest.raises(UnreadableError, match="columns"):
         records(path)
-    path.write_bytes(b"PAR1 cut off")
-    assert not trl.matches(Peek(path))
-    with pytest.raises(UnreadableError, match="whole"):
+
+
+def test_what_is_cut_off_is_known_by_its_name_and_said_to_be_broken(tmp_path: Path) -> None:
+    path = completions(tmp_path, 1, [row("a", "1", f=1.0)])
+    path.write_bytes(path.read_bytes()[:-1])
+    assert trl.matches(Peek(path))
+    assert trl.matches(Peek(tmp_path))
+    with pytest.raises(UnreadableError, match="not a whole Parquet file"):
         records(path)
+    completions(tmp_path, 2, [row("a", "2", f=0.5)])
+    assert rewards(tmp_path) == [0.5]
+    nameless = tmp_path / "x.parquet"
+    nameless.write_bytes(b"PAR1 cut off")
+    assert not trl.matches(Peek(nameless))
 
 
 def test_what_is_broken_inside_a_folder_is_counted(tmp_path: Path) -> None:
@@ -270,3 +283,95 @@ def test_an_empty_completions_file_holds_nothing(tmp_path: Path) -> None:
     path = completions(tmp_path, 1, [row("a", "1", f=1.0)])
     pd.read_parquet(path).iloc[:0].to_parquet(path)
     assert rollouts(tmp_path) == []
+
+
+def test_one_message_stands_for_a_list_and_other_prompts_are_kept_as_text(tmp_path: Path) -> None:
+    one = {"prompt": {"role": "user", "content": "q"}, "completion": {"role": "assistant", "content": "a"}}
+    completions(tmp_path, 1, [{**one, "f": 1.0, "advantage": 0.0}])
+    completions(tmp_path, 2, [{"prompt": 7, "completion": "a", "f": 1.0, "advantage": 0.0}])
+    found = rollouts(tmp_path)
+    assert [[(m["role"], m["text"]) for m in each.messages or ()] for each in found] == [
+        [("user", "q"), ("assistant", "a")],
+        [("user", "7"), ("assistant", "a")],
+    ]
+
+
+@pytest.mark.parametrize("completion", [3, b"x", ["text"], [[{"role": "assistant"}]]])
+def test_a_completion_that_is_no_talk_is_rejected(tmp_path: Path, completion: Any) -> None:
+    completions(tmp_path, 1, [{**row("q", "a", f=1.0), "completion": completion}])
+    (found,) = [each for each in records(tmp_path) if isinstance(each, Reject)]
+    assert found.reason == f"the completion must be text or messages, not {type(completion).__name__}"
+
+
+def test_a_text_that_is_not_utf8_costs_its_own_row(tmp_path: Path) -> None:
+    path = completions(tmp_path, 1, [{**row("q", "a", f=1.0), "completion": each} for each in ("xx", "y", "z")])
+    table = pq.read_table(path)
+    offsets = b"".join(each.to_bytes(4, "little") for each in (0, 2, 3, 4))
+    broken = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"\xff\xfeyz")])
+    pq.write_table(table.set_column(table.schema.get_field_index("completion"), "completion", broken), path)
+    found = records(tmp_path)
+    assert [(each.values["final_answer"], each.values["group_id"]) for each in found if isinstance(each, Rollout)] == [
+        ("y", "1/0"),
+        ("z", "1/0"),
+    ]
+    assert [(each.reason, each.position) for each in found if isinstance(each, Reject)] == [
+        ("a text of the row is not UTF-8", "0")
+    ]
+
+
+def test_damaged_pages_are_counted_and_do_not_stop_the_next_file(tmp_path: Path) -> None:
+    path = completions(tmp_path, 1, [row("a", "1", f=1.0, g=1.0), row("a", "2", f=0.0, g=1.0)])
+    completions(tmp_path, 2, [row("a", "3", f=0.5, g=1.0)])
+    state(tmp_path, 2, [logged(2, 1.5, f=0.5, g=1.0), logged(1, 1.5, "eval_", f=0.5, g=1.0)])
+    path.write_bytes(path.read_bytes()[:4] + bytes(300) + path.read_bytes()[304:])
+    found = records(tmp_path)
+    assert [each.values["reward"] for each in found if isinstance(each, Rollout)] == [1.5]
+    (damage,) = [each for each in found if isinstance(each, Reject)]
+    assert damage.reason.endswith("; 2 rows are missing from here on")
+
+
+def test_columns_that_are_no_numbers_are_said_and_kept(tmp_path: Path) -> None:
+    completions(tmp_path, 1, [row("a", "1", f="1.0", g=True)])
+    (found,) = rollouts(tmp_path)
+    assert (found.values["reward"], json.loads(found.values["metadata"])) == (None, {"f": "1.0", "g": True})
+    assert "g (bool): not numbers, so that they are no rewards" in notes(tmp_path)
+
+
+def test_decimals_are_numbers_and_a_function_that_always_gave_none_is_one(tmp_path: Path) -> None:
+    completions(tmp_path, 1, [row("a", "1", f=Decimal("1.5"), g=None)])
+    state(tmp_path, 1, [{**logged(1, 1.5, f=1.5), "rewards/g/mean": None}])
+    (found,) = rollouts(tmp_path)
+    assert [(each["grader"], each["value"]) for each in found.scores] == [("f", 1.5), ("g", None)]
+
+
+def test_two_columns_of_one_name_are_both_kept(tmp_path: Path) -> None:
+    path = completions(tmp_path, 1, [row("a", "1", f=1.0)])
+    pq.write_table(pq.read_table(path).append_column("f", pa.array([9.0])), path)
+    (found,) = rollouts(tmp_path)
+    assert [(each["grader"], each["value"]) for each in found.scores] == [("f", 1.0), ("f#2", 9.0)]
+
+
+@pytest.mark.parametrize(
+    "name", ["'; DROP TABLE runs; --", "../../x", "😀", "a" * 300, "1", "2024-01-01", "a.b", "f#2"]
+)
+def test_a_reward_function_may_have_any_name(tmp_path: Path, name: str) -> None:
+    completions(tmp_path, 1, [row("q", "1", **{name: 0.5}), row("q", "2", **{name: 1.0})])
+    state(tmp_path, 1, [logged(1, 0.75, **{name: 0.75})])
+    assert rewards(tmp_path) == [0.5, 1.0]
+
+
+def test_a_reward_column_that_is_not_there_is_said(tmp_path: Path) -> None:
+    completions(tmp_path, 1, [row("a", "1", f=1.0)])
+    found = records(tmp_path, reward="typo")
+    assert [each.values["reward"] for each in found if isinstance(each, Rollout)] == [None]
+    assert "There is no reward function typo: there are f. Rewards are NULL." in [
+        each.text for each in found if isinstance(each, Note)
+    ]
+
+
+def test_what_the_log_holds_besides_numbers_is_said(tmp_path: Path) -> None:
+    state(tmp_path, 1, [{"step": 1, "loss": "0.5", "sampling": [1], "kl": 0.1}])
+    assert [each.values["name"] for each in records(tmp_path) if isinstance(each, Row) and each.table == "metrics"] == [
+        "kl"
+    ]
+    assert "loss, sampling" in notes(tmp_path)
