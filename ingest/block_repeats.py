@@ -3,17 +3,18 @@
 The definitions are those of `ingest.repeats`; a test holds the two against each other. Nothing here knows a format.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from orjson import loads
 from xxhash import xxh3_64_intdigest
 
 from ingest.arrays import Flags, Ints, flags, is_known, nullable
 from ingest.block_words import Words, near
-from ingest.repeats import canonical, tool_kind
+from ingest.repeats import canonical, dump_canonical, tool_kind
 
 Hashes = NDArray[np.uint64]
 
@@ -25,7 +26,7 @@ def block_repeats(of: Ints, columns: Mapping[str, pa.Array]) -> dict[str, pa.Arr
     the source gives them.
     """
     found, hashes = _identified(columns)
-    outputs, has_output = _hashed_outputs(columns["output_text"])
+    outputs, has_output = _hashes(columns["output_text"].fill_null("")), is_known(columns["output_text"])
     known = is_known(columns["arguments_raw"]) & ~flags(pc.equal(columns["status"], "orphan"))
     speakers, tools = _codes(columns["requestor"]), _codes(columns["tool"])
     same = np.unique(hashes, return_inverse=True)[1]
@@ -58,33 +59,28 @@ _OUTPUTS = pa.array(["same", "different", "unknown"])
 
 def _identified(columns: Mapping[str, pa.Array]) -> tuple[dict[str, pa.Array], Hashes]:
     """Canonical arguments, and the hash of each call's tool and arguments."""
-    raws = _bytes(columns["arguments_raw"])
-    said = _bytes(columns["arguments"]) if "arguments" in columns else [None] * len(raws)
-    said = [canonical(raw) if own is None and raw else own for raw, own in zip(raws, said, strict=True)]
-    shown = [(b"None" if raw is None else raw) if own is None else own for raw, own in zip(raws, said, strict=True)]
-    tools = columns["tool"].cast(pa.binary()).to_pylist()
-    hashes = _hashes((tool + b"\0" + own for tool, own in zip(tools, shown, strict=True)), len(raws))
-    is_parsed = [own is not None or _unless_blank(raw) for raw, own in zip(raws, said, strict=True)]
-    return {"arguments": pa.array(said, pa.string()), "is_parsed": pa.array(is_parsed, pa.bool_())}, hashes
+    raw, said = columns["arguments_raw"], columns.get("arguments")
+    if said is None:
+        said = pa.array(_canonical(raw.cast(pa.binary()).to_pylist()), pa.string())
+    is_parsed = said.is_valid()
+    if said.null_count:
+        unparsed = raw.filter(said.is_null()).to_pylist()
+        said_so = pa.array([None if each is None or not each.strip() else False for each in unparsed], pa.bool_())
+        is_parsed = pc.replace_with_mask(is_parsed, said.is_null(), said_so)
+    keys = pc.binary_join_element_wise(columns["tool"], pc.coalesce(said, raw, "None"), "\0")
+    return {"arguments": said, "is_parsed": is_parsed}, _hashes(keys)
 
 
-def _unless_blank(raw: bytes | None) -> bool | None:
-    """What `is_parsed` says of arguments that are no JSON: nothing, where there are none."""
-    return None if raw is None or not raw.decode().strip() else False
+def _canonical(raws: list[bytes | None]) -> list[bytes | None]:
+    try:
+        return [*map(dump_canonical, map(loads, raws))]  # type: ignore[arg-type]  # None is refused like other arguments
+    except (ValueError, TypeError):
+        return [canonical(raw) if raw else None for raw in raws]
 
 
-def _bytes(texts: pa.Array) -> list[bytes | None]:
-    found: list[bytes | None] = texts.cast(pa.binary()).to_pylist()
-    return found
-
-
-def _hashes(texts: Iterable[bytes], size: int) -> Hashes:
-    return np.fromiter(map(xxh3_64_intdigest, texts), np.uint64, size)
-
-
-def _hashed_outputs(outputs: pa.Array) -> tuple[Hashes, Flags]:
-    has_output = is_known(outputs)
-    return _hashes((each or b"" for each in _bytes(outputs)), len(outputs)), has_output
+def _hashes(texts: pa.Array) -> Hashes:
+    found: list[bytes] = texts.cast(pa.binary()).to_pylist()
+    return np.fromiter(map(xxh3_64_intdigest, found), np.uint64, len(found))
 
 
 def _hex(hashes: Hashes, missing: Flags | None = None) -> pa.Array:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ingest.arrays import Flags, Ints
+from ingest.arrays import Flags, Ints, flags
 from ingest.repeats import NEAR_CHARACTERS, NEAR_SIMILARITY, NEAR_WINDOW, words_of_call
 
 Bytes = NDArray[np.uint8]
@@ -43,7 +44,8 @@ class Words:
         calls, words = _found(arguments, raw)
         coded = words.dictionary_encode()
         size = len(coded.dictionary) + 1
-        keys = np.unique(calls * size + coded.indices.to_numpy(zero_copy_only=False))
+        keys = np.sort(calls * size + coded.indices.to_numpy(zero_copy_only=False))
+        keys = keys[np.diff(keys, prepend=-1) != 0]
         counts = np.bincount(keys // size, minlength=len(raw))
         codes = keys % size
         starts = np.cumsum(counts) - counts
@@ -82,26 +84,29 @@ class Words:
 
 def _found(arguments: pa.Array, raw: pa.Array) -> tuple[Ints, pa.Array]:
     """Every word with the number of its call, the same word several times."""
-    texts = arguments.cast(pa.binary()).to_pylist()
-    plain = [at for at, each in enumerate(texts) if _is_plain(each)]
-    of, words = _plain_words([texts[at] for at in plain])
-    others = np.setdiff1d(np.arange(len(texts)), plain)
+    is_plain = _are_plain(arguments)
+    plain, others = np.flatnonzero(is_plain), np.flatnonzero(~is_plain)
+    of, words = _plain_words(arguments.take(pa.array(plain)))
     found = [words_of_call(arguments[at].as_py(), raw[at].as_py()) for at in others.tolist()]
     extra = np.repeat(others, [len(each) for each in found])
     more = pa.array([word for each in found for word in each], pa.string())
-    return np.concatenate([np.array(plain, np.int64)[of], extra]), pa.concat_arrays([words, more])
+    return np.concatenate([plain[of], extra]), pa.concat_arrays([words, more])
 
 
-def _is_plain(said: bytes | None) -> bool:
-    """Whether canonical arguments are an object in ASCII and are compared whole; other words are found one by one."""
-    return said is not None and len(said) <= NEAR_CHARACTERS and said.isascii() and said.startswith(b"{")
+def _are_plain(said: pa.Array) -> Flags:
+    """Which canonical arguments are an object in ASCII and compared whole; the words of others are found one by one."""
+    is_short = flags(pc.less_equal(pc.binary_length(said), NEAR_CHARACTERS))
+    found: Flags = is_short & flags(pc.string_is_ascii(said)) & flags(pc.starts_with(said, "{"))
+    return found
 
 
-def _plain_words(texts: list[bytes]) -> tuple[Ints, pa.Array]:
+def _plain_words(texts: pa.StringArray) -> tuple[Ints, pa.Array]:
     """The words of canonical JSON objects in ASCII, keys left out, with the number of the text of each."""
-    if not texts:
-        return np.zeros(0, np.int64), pa.array([], pa.string())
-    said = np.frombuffer(b"".join(texts), np.uint8).copy()
+    if not len(texts):
+        return np.zeros(0, np.int64), texts
+    _, offsets, letters = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[: len(texts) + 1]
+    said = np.frombuffer(letters, np.uint8)[: bounds[-1]].copy()
     _blank_escapes(said)
     quotes = np.flatnonzero(said == _QUOTE)
     starts, ends = quotes[::2], quotes[1::2]
@@ -111,11 +116,9 @@ def _plain_words(texts: list[bytes]) -> tuple[Ints, pa.Array]:
     is_word[1:-1] |= _IS_JOINT[said[1:-1]] & is_word[:-2] & is_word[2:]
     edges = np.flatnonzero(np.diff(is_word.view(np.int8), prepend=np.int8(0), append=np.int8(0)))
     begins, lengths = edges[::2], edges[1::2] - edges[::2]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    letters = pa.py_buffer(_LOWER[said[is_word]])
-    words = pa.StringArray.from_buffers(len(begins), pa.py_buffer(offsets), letters)
-    bounds = np.cumsum([len(each) for each in texts])
-    return np.searchsorted(bounds, begins, "right"), words
+    sizes = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    words = pa.StringArray.from_buffers(len(begins), pa.py_buffer(sizes), pa.py_buffer(_LOWER[said[is_word]]))
+    return np.searchsorted(bounds, begins, "right") - 1, words
 
 
 def _blank_escapes(said: Bytes) -> None:

@@ -11,7 +11,7 @@ answers without a call (`orphan`) are no calls.
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from orjson import OPT_SORT_KEYS, dumps, loads
@@ -131,10 +131,14 @@ def _identified(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
+dump_canonical = partial(dumps, option=OPT_SORT_KEYS)
+"""Compact JSON with sorted keys."""
+
+
 def canonical(raw: str | bytes) -> bytes | None:
     """Compact JSON with sorted keys, equal for equal arguments; None where they are no JSON."""
     try:
-        return dumps(loads(raw), None, OPT_SORT_KEYS)
+        return dump_canonical(loads(raw))
     except (ValueError, TypeError):  # no JSON, or what orjson lacks: NaN, numbers beyond 64 bits, deep nesting
         pass
     try:
