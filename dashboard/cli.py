@@ -17,6 +17,7 @@ from rich.text import Text
 
 from dashboard import show
 from dashboard.pulls import land_openai, landed_paths
+from dashboard.question_help import question_help
 from dashboard.reward_names import by_split
 from dashboard.sample import sample_data
 from dashboard.terminal import console, harmless
@@ -118,7 +119,7 @@ def pull_openai(
     raise typer.Exit(_ingest(target, request, as_json=as_json, notes=report.notes))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
 def query(
     context: typer.Context,
     question: Annotated[str | None, typer.Argument(help="Question; without one, all are listed.")] = None,
@@ -135,8 +136,15 @@ def query(
     snapshot: Annotated[int | None, typer.Option(help="Snapshot to read.", show_default="the latest")] = None,
     format: Annotated[str, typer.Option(help="table, json, csv or parquet.")] = "table",
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+    help_wanted: Annotated[bool, typer.Option("--help", help="Show this, or what a question takes, and exit.")] = False,
 ) -> None:
-    """Ask a question; its own parameters follow as --name value (e.g. --baseline RUN@STEP --candidate RUN@STEP)."""
+    """Ask a question; its own parameters follow as --name value (e.g. --baseline RUN@STEP --candidate RUN@STEP).
+
+    `observatory query QUESTION --help` lists a question's parameters and columns.
+    """
+    if help_wanted:
+        typer.echo(context.get_help() if question is None else question_help(question))
+        return
     if question is None:
         show.questions()
         return

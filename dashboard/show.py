@@ -20,6 +20,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from dashboard.question_help import FILTERS
 from dashboard.terminal import console, harmless, shown, wide
 from dashboard.words import NOTHING
 from ingest.doctor import Finding
@@ -125,11 +126,11 @@ def reward_sentence(row: Mapping[Any, Any]) -> str:
     """First → last reward and its name, "not scored" where there is none."""
     if pd.isna(row["first_reward"]):
         return "not scored"
-    name = "as its source reports it" if pd.isna(row["reward_name"]) else str(row["reward_name"])
+    name = "as its source reports it" if pd.isna(row["reward_name"]) else f"of {row['reward_name']}"
     change = _three(row["first_reward"])
     if row["num_steps"] > 1:
         change += f" → {_three(row['last_reward'])}"
-    return f"reward {change} (mean over samples; {name})"
+    return f"reward {change}, mean over samples {name}"
 
 
 def _three(value: float) -> str:
@@ -300,7 +301,7 @@ def questions() -> None:
         doc = (QUESTIONS[name].__doc__ or "").split("\n", 1)[0]
         table.add_row(name, doc.rsplit(": ", 1)[-1], own)
     out.print(table)
-    out.print("Filters: --run --split --step --status --tool --environment --subset")
+    out.print(f"Filters: {FILTERS}\nOf one question: observatory query QUESTION --help")
 
 
 def sources(*, as_json: bool) -> None:

@@ -49,5 +49,5 @@ def test_a_name_that_is_no_metric_holds_for_every_split() -> None:
 def test_the_report_of_the_sample_data_names_both_rewards(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["ingest", str(sample_data()), "--store", str(tmp_path)])
     said = " ".join(result.stdout.split())
-    assert "0.697 → 0.756 (mean over samples; train_reward_mean (all rollouts of the batch))" in said
-    assert re.search(r"0\.515 → 0\.65[67] \(mean over samples; valid_reward_mean\)", said)
+    assert "0.697 → 0.756, mean over samples of train_reward_mean (all rollouts of the batch)" in said
+    assert re.search(r"0\.515 → 0\.65[67], mean over samples of valid_reward_mean", said)

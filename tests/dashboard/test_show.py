@@ -85,7 +85,7 @@ def split_row(**values: object) -> dict[str, object]:
 
 
 def test_an_ingest_names_the_environment_and_counts_several() -> None:
-    rest = "1 sample, 1 rollout, reward 0.500 (mean over samples; as its source reports it)"
+    rest = "1 sample, 1 rollout, reward 0.500, mean over samples as its source reports it"
     assert split_sentence(split_row()) == f"valid: no steps, environment airline, {rest}"
     assert split_sentence(split_row(environments=["a", "b"])) == f"valid: no steps, 2 environments, {rest}"
     assert split_sentence(split_row(environments=[None])) == f"valid: no steps, {rest}"
