@@ -25,6 +25,7 @@ def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> lis
     with left:
         figure = compare_charts.scatter(samples, cost, bands["eps_reward"], bands["eps_cost"])
         picked = parts.plot(figure, "compare_scatter", samples, select=True)
+        st.caption("The more samples lie at one place, the larger it is drawn.")
     with right:
         cells = parts.plot(compare_charts.grid(quadrants, data.theme()), "compare_grid", quadrants, select=True)
         picked += compare_words.in_quadrants(samples, [each["quadrant"] for each in cells])

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dashboard.parts import Figure
-from dashboard.words import number, percent, plural, whole
+from dashboard.words import decimals, number, percent, plural, whole
 
 TITLES: Final[Mapping[str, str]] = {
     "reward": "reward",
@@ -65,7 +65,8 @@ def verdict(measures: pd.DataFrame, failures: pd.DataFrame) -> str:
     parts = [_difference(name, rows[name]) for name in shown]
     text = f"{lead}{', '.join(parts)}, over {plural(first['num_paired'], 'paired sample')}."
     if shown[0] == "reward":
-        text += f" Better on {whole(first['num_up'])}, worse on {whole(first['num_down'])}."
+        up, down = whole(first["num_up"]), whole(first["num_down"])
+        text += f" Counting any difference, better on {up} samples and worse on {down}."
     return text
 
 
@@ -106,9 +107,7 @@ def fixed(value: float, row: Mapping[str, Any]) -> str:
     """Two significant digits of the difference, or of a tenth of its interval's width where that is larger."""
     has_interval = pd.notna(row["ci_low"])
     width = max(abs(row["delta_mean"]), (row["ci_high"] - row["ci_low"]) / 10 if has_interval else 0.0)
-    decimals = min(max(0, 1 - math.floor(math.log10(width))), 6) if width > 0 else 0
-    text = f"{value:,.{decimals}f}".replace(",", "\u202f").replace("-", "−")
-    return text.removeprefix("−") if not text.strip("−0.") else text
+    return decimals(value, min(max(0, 1 - math.floor(math.log10(width))), 6) if width > 0 else 0)
 
 
 def figures(measures: pd.DataFrame) -> list[Figure]:
@@ -149,7 +148,8 @@ def claims(quadrants: pd.DataFrame) -> str:
     widths = f"±{number(first['eps_reward'], 2)} reward and ±{number(first['eps_cost'], 2)}{unit} {title}"
     bands = f"Differences within {widths} count as the same"
     notes = [each for each in dict.fromkeys((first["eps_reward_note"], first["eps_cost_note"])) if pd.notna(each)]
-    return f"{'; '.join(said)}. {bands}{f' ({notes[0]})' if notes else ''}."
+    counted = " here; the first sentence counts any difference" if first["eps_reward"] > 0 else ""
+    return f"{'; '.join(said)}. {bands}{counted}{f' ({notes[0]})' if notes else ''}."
 
 
 def _claim(row: pd.Series, name: str, what: str, chance: float) -> str:

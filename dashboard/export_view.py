@@ -8,6 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import data, parts, sidebar, tables
+from dashboard.cells import written
+from dashboard.question_help import meaning
 from dashboard.site import PAGES
 from queries.asking import parameters, takes_filters
 from queries.asking import question as named
@@ -85,8 +87,7 @@ def download() -> None:
     names = askable()
     name = st.selectbox("Question", names, index=names.index("reward_curve"), key="question", bind="query-params")
     asked = named(name)
-    said = " ".join((asked.__doc__ or "").split("Raises:")[0].split())
-    meant, _, columns = said.partition(" Columns: ")
+    meant, columns = meaning(asked)
     st.caption(parts.plain(meant))
     if columns:
         with st.expander("Its columns"):
@@ -131,15 +132,11 @@ def pipeline() -> None:
         parts.warning("Tables are exported whole runs at a time: of the filters only the one on runs applies to them.")
     sizes = data.ask("table_sizes", filters)
     st.dataframe(
-        sizes,
+        written(sizes),
         hide_index=True,
         width="content",
         height="content",
-        column_config={
-            "table_name": "table",
-            "num_rows": st.column_config.NumberColumn("rows", format="localized"),
-            "num_runs": "runs",
-        },
+        column_config={"table_name": "table", "num_rows": "rows", "num_runs": "runs"},
         key="table_sizes",
         alt="Rows by table",
     )

@@ -7,17 +7,19 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import run_words, words
+from dashboard.cells import change, fixed, written
 from dashboard.parts import plain
 
 CURVES = "app_pages/reward_curves.py"
 COMPARE = "app_pages/compare.py"
+_FORMATS = {"reward": fixed(3), "change": change, "tool calls": fixed(2), "tokens": fixed(0), "failed": fixed(1)}
 
 
 def run_table(found: pd.DataFrame) -> pd.DataFrame:
     """Draw the runs, and under them links for the selected ones; returns the selected rows."""
     shown = _shown(found)
     event = st.dataframe(
-        shown,
+        written(shown, _FORMATS),
         hide_index=True,
         column_config=_columns(),
         key="runs_table",
@@ -39,10 +41,10 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
             "run": found["name"],
             "kind": found["kind"],
             "reward": found["reward_last"].astype(float),
-            "change": found["reward_change"].map(words.signed, na_action=None),
+            "change": found["reward_change"].astype(float),
             "curve": [_curve(each) for each in found["reward_by_step"]],
             "split": found["reward_split"],
-            "samples": found["reward_num_samples"].replace(0, pd.NA),
+            "samples": found["reward_num_samples"].replace(0, pd.NA).astype("Int64"),
             "steps": [_steps(row) for row in found.to_dict("records")],
             "rollouts": found["num_rollouts"],
             "tool calls": found["tool_calls_mean"].astype(float),
@@ -74,19 +76,14 @@ def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
         "run": config.TextColumn("run", width="medium", pinned=True),
-        "reward": config.NumberColumn("reward", format="%.3f", help="At the last scored step: mean over samples."),
-        "change": config.TextColumn(
-            "change", help="Against the first scored step of the same split.", alignment="right"
-        ),
+        "reward": config.NumberColumn("reward", help="At the last scored step: mean over samples."),
+        "change": config.NumberColumn("change", help="Against the first scored step of the same split."),
         "curve": config.LineChartColumn("by step", width="small", help="Reward over the scored steps."),
         "samples": config.NumberColumn("n", help="Samples at the last scored step."),
         "steps": config.TextColumn("steps", width=90, help="How many, and from which to which."),
-        "rollouts": config.NumberColumn("rollouts", format="localized"),
-        "tool calls": config.NumberColumn("calls per rollout", format="%.2f", help="At the last scored step."),
-        "tokens": config.NumberColumn(
-            "output, tokens", format="%.0f", help="Mean per rollout at the last scored step."
-        ),
-        "failed": config.NumberColumn("failed, %", format="%.1f", help="Infrastructure and grader errors."),
+        "tool calls": config.NumberColumn("calls per rollout", help="At the last scored step."),
+        "tokens": config.NumberColumn("output, tokens", help="Mean per rollout at the last scored step."),
+        "failed": config.NumberColumn("failed, %", help="Infrastructure and grader errors."),
         "health": config.TextColumn("health", width="medium"),
         "last activity": config.DatetimeColumn("last activity, UTC", format="YYYY-MM-DD HH:mm", timezone="UTC"),
     }

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data, outline, parts, sample_charts, sample_words
+from dashboard.cells import change, fixed, written
 from dashboard.charts_curves import Looks
 from dashboard.conversation import folded
 from dashboard.markup import element
@@ -68,9 +69,9 @@ def listing() -> None:
     found = samples(page, sort)
     shown = found.assign(tags=found["tags"].map(sample_words.tags))
     event = st.dataframe(
-        shown[_columns(shown)],
+        written(shown[_columns(shown)], _FORMATS),
         hide_index=True,
-        column_config={each: heading(each) for each in shown.columns} | _FORMATS,
+        column_config={each: heading(each) for each in shown.columns} | _WIDTHS,
         key=f"samples_{sort}_{page}",
         on_select="rerun",
         selection_mode="single-row",
@@ -141,13 +142,11 @@ def _about(facts: pd.DataFrame) -> None:
         st.html(element("section", outline.facts(sample_words.about(facts)), *told, class_="talk"))
 
 
-_FORMATS: dict[str, Any] = {
-    "prompt": st.column_config.TextColumn("prompt", width="large"),
-    **{
-        each: st.column_config.NumberColumn(heading(each), format="%.3f")
-        for each in ("reward_mean", "reward_sd", "reward_first", "reward_last", "reward_change")
-    },
-    "tool_calls_mean": st.column_config.NumberColumn("tool calls mean", format="%.2f"),
+_WIDTHS: dict[str, Any] = {"prompt": st.column_config.TextColumn("prompt", width="large")}
+_FORMATS = {
+    **dict.fromkeys(("reward_mean", "reward_sd", "reward_first", "reward_last"), fixed(3)),
+    "reward_change": change,
+    "tool_calls_mean": fixed(2),
 }
 _COLUMNS = (
     *("prompt", "num_rollouts", "reward_mean", "reward_change", "reward_first", "reward_last", "reward_sd"),

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import streamlit as st
 
 from dashboard import data
+from dashboard.cells import Format, fixed, written
 from dashboard.markup import element
 from dashboard.rows import records
 from dashboard.words import NOTHING
@@ -39,17 +40,19 @@ def table(
     name: str,
     *,
     columns: Mapping[str, Any] | None = None,
+    formats: Mapping[str, Format] | None = None,
     expanded: bool = False,
     label: str = "Table of the same numbers",
     on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Folded: the numbers behind what is shown, with units in the headers and CSV and Parquet to download.
 
-    `columns` overrides the configuration of single columns (`st.column_config`). `on_row` makes rows selectable: it
+    `columns` overrides the configuration of single columns (`st.column_config`), `formats` how their numbers are
+    written (`cells`). `on_row` makes rows selectable: it
     draws what is behind the selected one, given as a dictionary.
     """
     with st.expander(label, expanded=expanded, key=f"table_{name}"):
-        row = rows(frame, name, alt=label, columns=columns, select=on_row is not None)
+        row = rows(frame, name, alt=label, columns=columns, formats=formats, select=on_row is not None)
         downloads(frame, name)
         if on_row is not None and row is not None:
             on_row(records(frame.iloc[[row]])[0])
@@ -58,7 +61,13 @@ def table(
 
 
 def rows(
-    frame: pd.DataFrame, name: str, *, alt: str, columns: Mapping[str, Any] | None = None, select: bool = True
+    frame: pd.DataFrame,
+    name: str,
+    *,
+    alt: str,
+    columns: Mapping[str, Any] | None = None,
+    formats: Mapping[str, Format] | None = None,
+    select: bool = True,
 ) -> int | None:
     """Draw a frame with units in its headers; where rows can be selected, the position of the one that is."""
     shown: dict[str, Any] = {
@@ -68,21 +77,19 @@ def rows(
         "height": "content" if len(frame) <= 12 else 440,
         "alt": alt,
     }
+    drawn = written(frame, formats)
     if not select:
-        st.dataframe(frame, key=f"frame_{name}", **shown)
+        st.dataframe(drawn, key=f"frame_{name}", **shown)
         return None
-    event = st.dataframe(frame, key=f"rows_{name}", on_select="rerun", selection_mode="single-row", **shown)
+    event = st.dataframe(drawn, key=f"rows_{name}", on_select="rerun", selection_mode="single-row", **shown)
     return next((each for each in event.selection.rows if each < len(frame)), None)
 
 
 def _column(values: "pd.Series[Any]") -> Any:
-    """How a column is written by default: thousands separated, times in UTC, the rest as it is."""
+    """How a column is headed by default: with its unit, times in UTC."""
     name = str(values.name)
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         return st.column_config.DatetimeColumn(heading(name), format="YYYY-MM-DD HH:mm:ss", timezone="UTC")
-    is_count = pd.api.types.is_integer_dtype(values.dtype) and name.startswith("num_")
-    if is_count or name.endswith("_tokens"):
-        return st.column_config.NumberColumn(heading(name), format="localized")
     return heading(name)
 
 
@@ -175,11 +182,11 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
     shown = frame.assign(open=[trajectory_address(*each) for each in zip(frame["rollout_id"], runs, strict=True)])
     if "run_id" in frame:
         shown["run"] = frame["run_id"].map(data.run_names()).fillna(frame["run_id"])
+    order = _rollout_columns(shown)
     event = st.dataframe(
-        shown,
+        written(shown[order], _ROLLOUT_FORMATS),
         hide_index=True,
-        column_order=_rollout_columns(shown),
-        column_config={each: heading(each) for each in shown.columns} | _ROLLOUT_FORMATS,
+        column_config={each: heading(each) for each in order} | {"open": _OPEN},
         key=f"rollouts_{key}",
         on_select="rerun",
         selection_mode="single-row",
@@ -228,9 +235,5 @@ _ROLLOUT_QUESTION = (
     *("cost_usd", "subset", "environment", "stop_reason", "error_type", "native_id"),
 )
 """Columns of the question `rollouts`: those not in the order above stay hidden."""
-_ROLLOUT_FORMATS = {
-    "reward": st.column_config.NumberColumn("reward", format="%.3f"),
-    "latency_s": st.column_config.NumberColumn("latency, s", format="%.1f"),
-    "open": st.column_config.LinkColumn("open", display_text="new tab", width="small"),
-    "output_tokens": st.column_config.NumberColumn("output tokens", format="localized"),
-}
+_ROLLOUT_FORMATS = {"reward": fixed(3), "latency_s": fixed(1)}
+_OPEN = st.column_config.LinkColumn("open", display_text="new tab", width="small")

@@ -32,9 +32,16 @@ def number(value: float | None, digits: int = 3) -> str:
     exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]  # a number by the time it is here
     if exact == 0 or not math.isfinite(exact):
         return f"{exact:g}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
-    text = f"{round(exact, decimals):,.{decimals}f}".replace(",", "\u202f")
-    return text.replace("-", "−")
+    return decimals(exact, max(0, digits - 1 - math.floor(math.log10(abs(exact)))))
+
+
+def decimals(value: float | None, digits: int) -> str:
+    """A number with so many decimals, thousands separated: 0.656, 1 618, −0.50; "–" where there is none."""
+    if _is_missing(value):
+        return NOTHING
+    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]  # a number by the time it is here
+    text = f"{round(exact, digits):,.{digits}f}".replace(",", "\u202f").replace("-", "−")
+    return text if text.strip("−0.") else text.removeprefix("−")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -48,8 +55,8 @@ def percent(value: float | None) -> str:
     if _is_missing(value):
         return NOTHING
     share = 100 * float(value)  # type: ignore[arg-type]  # a number by the time it is here
-    decimals = 0 if share == 0 or abs(share) >= 9.95 else 1
-    return f"{share:.{decimals}f} %".replace("-", "−")
+    digits = 0 if share == 0 or abs(share) >= 9.95 else 1
+    return f"{share:.{digits}f} %".replace("-", "−")
 
 
 def size(num_bytes: float | None) -> str:

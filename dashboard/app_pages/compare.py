@@ -12,7 +12,7 @@ per-sample differences, unless another is chosen under *Options*. Failures count
 A sample is *better*, *worse* or *the same* according to a dead-band as wide as the noise between attempts at one sample
 (split-half, scaled to the attempts at hand); with single attempts there is none, and every difference counts. *Chance*
 is the share a quadrant gets when each arm's attempts are split in half at random and the arm is compared with itself.
-"Better on … worse on …" above counts every difference, however small. Shares have Wilson intervals.
+The first sentence counts any difference, however small, as better or worse. Shares have Wilson intervals.
 """
 
 parts.header(__doc__ or "")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import actions, data, health_words, parts
 from dashboard.selection import opening
+from dashboard.words import size
 
 parts.header(__doc__ or "")
 names = data.run_names()
@@ -55,11 +56,9 @@ if missing:
         st.markdown(f"- {parts.plain(said)}")
 
 st.subheader("Sources", anchor=False)
-columns = dict.fromkeys(("num_rows", "notes", "fills")) | {
-    "num_bytes": st.column_config.NumberColumn("size", format="bytes")
-}
-parts.table(health, "ingest_health", columns=columns, label="Every source, the last read first", expanded=True,
-            on_row=opening("sources"))  # fmt: skip
+columns = dict.fromkeys(("num_rows", "notes", "fills")) | {"num_bytes": "size"}
+parts.table(health, "ingest_health", columns=columns, formats={"num_bytes": size}, expanded=True,
+            label="Every source, the last read first", on_row=opening("sources"))  # fmt: skip
 parts.how(
     "A source is the unit that is read and replaced together: a file, or a folder whose files belong to one another. "
     "Reading it again replaces what it brought. Filters on runs apply to everything here, the other filters only to "

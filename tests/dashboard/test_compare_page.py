@@ -36,7 +36,7 @@ def test_the_verdict_gives_both_differences_with_their_intervals(tmp_path):
     # Differences .2, .201 … .204: mean .202, sd .00145, t(19) = 2.093. Calls differ by 1 and 2: mean 1.5, sd .513.
     assert compare_words.verdict(measures, failures) == (
         "r@1 against r@0: reward +0.20 [0.20, 0.20], tool calls +1.5 [1.3, 1.7], over 20 paired samples. "
-        "Better on 20, worse on 0."
+        "Counting any difference, better on 20 samples and worse on 0."
     )
     assert compare_cautions.cautions(measures, failures, pairing) == []
 
@@ -55,7 +55,7 @@ def test_an_interval_that_holds_0_is_no_finding(tmp_path):
     said = compare_words.verdict(measures, failures)
     assert "no difference in reward could be shown (+0.03 [−1.01, 1.07], n = 4; 664 needed for ±0.05)" in said
     assert "tool calls 0 (no interval: all values are equal" in said
-    assert said.endswith("over 4 paired samples. Better on 2, worse on 1.")
+    assert said.endswith("over 4 paired samples. Counting any difference, better on 2 samples and worse on 1.")
     assert compare_cautions.cautions(measures, failures, pairing) == [
         "Only 4 paired samples: where differences are skewed, an interval from so few is somewhat too narrow."
     ]
