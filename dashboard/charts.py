@@ -23,6 +23,8 @@ SEQUENTIAL_SCALE: Final = "sequential"
 """`meta` of a heatmap whose high values stand out: dark on light paper, light on dark (`parts.plot` turns it)."""
 MAX_MARKS: Final = 5_000
 """More marks than this are binned or drawn as density."""
+MAX_WHOLE: Final = 8
+"""Whole numbers further apart than this have room for no tick each."""
 _INK = {
     "light": {"text": "#1C2127", "muted": "#5B6470", "grid": "#E6E8EC", "zero": "#A9B0BA", "paper": "#FFFFFF"},
     "dark": {"text": "#E6E9EE", "muted": "#A3ACB8", "grid": "#2A3039", "zero": "#5A6470", "paper": "#14171C"},
@@ -63,10 +65,12 @@ def template(theme: str) -> go.layout.Template:
             "separators": ".\u202f",
             "hoverlabel": {"font": {"family": FONT, "size": 12}, "align": "left", "namelength": -1},
             "hovermode": "closest",
+            # Held to the figure, not to the plot: there a legend of several lines slides over what is drawn.
             "legend": {
                 "orientation": "h",
-                "yanchor": "bottom",
-                "y": 1.02,
+                "yref": "container",
+                "yanchor": "top",
+                "y": 1,
                 "xanchor": "left",
                 "x": 0,
                 "traceorder": "normal",
@@ -111,6 +115,17 @@ def figure(x: str, y: str, *, height: int = 380, zero: bool = False, y_format: s
     drawn.update_xaxes(title_text=x)
     drawn.update_yaxes(title_text=y, zeroline=zero, tickformat=y_format)
     return drawn
+
+
+def whole_ticks(values: Iterable[Any]) -> dict[str, Any]:
+    """Options of an axis of whole numbers: where they are few, no tick stands between two of them."""
+    known = [float(each) for each in values if not pd.isna(each)]
+    if not known or any(each % 1 for each in known):
+        return {}
+    low, high = min(known), max(known)
+    if low == high:
+        return {"dtick": 1, "range": [low - 1, high + 1]}
+    return {"dtick": 1} if high - low < MAX_WHOLE else {}
 
 
 def points(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -170,6 +185,7 @@ def curve(
             line={"color": colour, "width": 2, "dash": dash},
             marker={"color": colour, "size": 7, "symbol": symbol},
             connectgaps=False,
+            cliponaxis=False,
             customdata=points(frame, customdata) if customdata else None,
             hovertemplate=hover,
         )

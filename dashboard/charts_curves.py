@@ -1,6 +1,7 @@
 """Figures over training steps: reward, sub-scores, behaviour, how rollouts end. Frames in, figures out."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -15,18 +16,23 @@ from queries.smoothing import ema
 SMOOTH_FROM: Final = 20
 """Points from which a smoothed line is drawn over the raw ones."""
 WEIGHT: Final = 0.6
+_TITLE: Final = 30
+"""Pixels for the title of a panel."""
 MAX_BANDS: Final = 4
 """Runs whose intervals are drawn as bands; those of more drown one another and are left to the hover."""
 POINT: Final = ("run_id", "split", "step", "subset", "environment")
 """What a selected point says of the rollouts behind it."""
-_STATUS_COLOURS: Final = {
-    "completed": "#56B4E9",
-    "truncated": "#E69F00",
-    "budget_exceeded": "#CC79A7",
-    "infra_error": "#D55E00",
-    "grader_error": "#8C3A00",
-    "cancelled": "#6B7280",
+STATUS_COLOURS: Final = {
+    "completed": "#CBC3AE",
+    "truncated": "#A89F5B",
+    "budget_exceeded": "#6E7036",
+    "infra_error": "#9B3A4A",
+    "grader_error": "#C98A93",
+    "cancelled": "#7A6652",
 }
+"""Earth tones, of no run: how a rollout ended must not look like a run."""
+_PATTERNS: Final = ("", "/", ".", "x", "-")
+"""Reasons of one status share its colour, and are told apart by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ def reward_figure(
     named = sorted(frame["environment"].dropna().unique())
     facets = [*named, None] if not named or frame["environment"].isna().any() else named
     titles = [charts.shown(each) if each else "environment not named" for each in facets] if named else [""]
-    drawn = _grid(titles, series.title, height=400)
+    drawn = _grid(titles, series.title, frame["step"], height=400)
     for number, facet in enumerate(facets):
         part = frame[frame["environment"].isna() if facet is None else frame["environment"] == facet]
         for run_id, rows in by_run(part).items():
@@ -117,7 +123,7 @@ def small_multiples(
     frame: pd.DataFrame, looks: Looks, panels: Sequence[Series], *, select_as: str = "all"
 ) -> go.Figure:
     """One panel a series, a line a run, over steps; one legend for all."""
-    drawn = _grid([each.title for each in panels], "", height=250 * ((len(panels) + 1) // 2) + 30)
+    drawn = _grid([each.title for each in panels], "", frame["step"], height=250 * ((len(panels) + 1) // 2) + 30)
     for number, series in enumerate(panels):
         for run_id, rows in by_run(frame).items():
             rows = rows.assign(environment=None)
@@ -131,7 +137,9 @@ def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     """Each grader's score over steps, a panel a grader."""
     graders = list(dict.fromkeys(frame["grader"]))
     score = Series("score_mean", "", "score_ci_low", "score_ci_high", "num_samples_scored", over="samples")
-    drawn = _grid([charts.shown(each) for each in graders], "", height=230 * ((len(graders) + 1) // 2) + 30)
+    drawn = _grid(
+        [charts.shown(each) for each in graders], "", frame["step"], height=230 * ((len(graders) + 1) // 2) + 30
+    )
     for number, grader in enumerate(graders):
         for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
             rows = rows.assign(environment=None)
@@ -143,17 +151,24 @@ def stop_figure(frame: pd.DataFrame) -> go.Figure:
     """How the rollouts of one run and split end, as shares of every step."""
     drawn = charts.figure("step", "share of rollouts", height=300, y_format=".0%")
     labelled = frame.assign(label=[_ending(row) for row in frame.to_dict("records")])
+    seen: Counter[str] = Counter()
     for label, rows in labelled.groupby("label", sort=False):
-        status = rows["status"].iloc[0]
+        status = str(rows["status"].iloc[0])
         drawn.add_bar(
             x=rows["step"].astype(float),
             y=rows["share"],
             name=charts.shown(str(label)),
-            marker={"color": _STATUS_COLOURS.get(str(status), "#A9B0BA"), "line": {"width": 0.5, "color": "white"}},
+            marker={
+                "color": STATUS_COLOURS.get(status, "#E4E0D6"),
+                "line": {"width": 0.5, "color": "white"},
+                "pattern": {"shape": _PATTERNS[seen[status] % len(_PATTERNS)], "size": 6, "solidity": 0.3},
+            },
             customdata=charts.points(rows.assign(subset="all"), ["run_id", "split", "step", "status", "num_rollouts"]),
             hovertemplate="step %{x}: %{y:.1%} (%{customdata.num_rollouts} rollouts)",
         )
+        seen[status] += 1
     drawn.update_layout(barmode="stack", bargap=0.1)
+    drawn.update_xaxes(**charts.whole_ticks(frame["step"]))
     return drawn
 
 
@@ -167,7 +182,7 @@ def _cell(number: int, total: int) -> tuple[int, int]:
     return number // columns + 1, number % columns + 1
 
 
-def _grid(titles: Sequence[str], y: str, *, height: int) -> go.Figure:
+def _grid(titles: Sequence[str], y: str, steps: Iterable[Any], *, height: int) -> go.Figure:
     columns = 1 if len(titles) == 1 else 2
     rows = (len(titles) + columns - 1) // columns
     shown = titles if columns == 2 else None
@@ -179,10 +194,19 @@ def _grid(titles: Sequence[str], y: str, *, height: int) -> go.Figure:
     for number in range(len(titles)):
         row, column = _cell(number, len(titles))
         drawn.update_xaxes(title_text="step" if row == rows or number + 2 >= len(titles) else None, row=row, col=column)
+        drawn.update_xaxes(**charts.whole_ticks(steps))
         drawn.update_yaxes(title_text=(y or None) if column == 1 else None, row=row, col=column)
     if columns == 2:
-        drawn.update_layout(margin={"t": 64}, legend={"y": 1 + 46 / max(height, 240)})
+        _make_room(drawn, _TITLE / drawn.layout.height)
     return drawn
+
+
+def _make_room(drawn: go.Figure, share: float) -> None:
+    """Move the panels down by a share of the height, so that the titles of the first ones lie below the legend."""
+    for axis in drawn.select_yaxes():
+        axis.update(domain=[each * (1 - share) for each in axis.domain])
+    for annotation in drawn.layout.annotations:
+        annotation.update(y=annotation.y * (1 - share))
 
 
 def _line(
@@ -233,11 +257,12 @@ def _line(
             y=smooth,
             mode="lines",
             line={"color": colour, "width": 3, "dash": "dot" if subset == "effective" else "solid"},
+            name=points.name,
             legendgroup=name,
-            showlegend=False,
+            showlegend=legend,
             hoverinfo="skip",
         )
-    points.update(showlegend=legend)
+    points.update(showlegend=legend and not many)
     for trace in part.data:
         drawn.add_trace(trace, row=row, col=column)
 

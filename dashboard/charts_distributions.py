@@ -18,6 +18,7 @@ MAX_BARS: Final = 3
 MAX_BANDS: Final = 4
 """Groups whose bands are drawn; those of more drown one another."""
 KEYS: Final = ("run_id", "split", "step")
+_BLUES: Final = ("#9CC9E8", "#74B0DC", "#4C97CE", "#267FBF", charts.CANDIDATE)
 
 
 def group_names(frame: pd.DataFrame, looks: Looks) -> "pd.Series[str]":
@@ -62,12 +63,8 @@ def _groups(frame: pd.DataFrame, looks: Looks, limit: int = MAX_GROUPS) -> list[
 
 
 def _between(number: int, total: int) -> str:
-    """Colour of one of several groups in order: from grey (first) to blue (last)."""
-    if number == 0:
-        return charts.BASELINE
-    if number == total - 1:
-        return charts.CANDIDATE
-    return charts.RUN_COLOURS[2:][(number - 1) % 4]
+    """Colour of one of several groups of one run in order: grey (first), then blues from pale to the last, full one."""
+    return charts.BASELINE if number == 0 else _BLUES[-1 - (total - 1 - number) % len(_BLUES)]
 
 
 def at_most(shape: str | None) -> int:
@@ -87,6 +84,7 @@ def histogram(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
             width=widths,
             name=charts.shown(name),
             legendgroup=name,
+            showlegend=False,
             marker={
                 "color": charts.rgba(colour, 0.22),
                 "line": {"width": 0},
@@ -99,6 +97,7 @@ def histogram(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
             "n = %{customdata.num_rollouts} rollouts<extra></extra>",
         )
     drawn.update_layout(barmode="overlay", bargap=0)
+    drawn.update_xaxes(**charts.whole_ticks((frame["bin_low"] + frame["bin_high"]) / 2))
     return drawn
 
 
@@ -116,7 +115,7 @@ def _outline(rows: pd.DataFrame, colour: str, name: str) -> go.Scatter:
         mode="lines",
         line={"color": colour, "width": 2},
         hoverinfo="skip",
-        showlegend=False,
+        name=charts.shown(name),
         legendgroup=name,
     )
 
@@ -130,17 +129,27 @@ def _reach(row: dict[str, Any]) -> str:
     return f"{low:,.6g} to {high:,.6g}"
 
 
-def cumulative(frame: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
+def cumulative(frame: pd.DataFrame, looks: Looks, axis: str, *, whole: bool = False) -> go.Figure:
     """Share of rollouts with at most so much, a step line a group."""
     drawn = charts.figure(axis, "share of rollouts with at most this", height=420, y_format=".0%")
     _steps(drawn, frame, looks, "share_at_most", "hv", lambda name: f"{name}: %{{y:.1%}} have at most %{{x:,.4~g}}")
+    drawn.update_xaxes(**charts.whole_ticks(frame["value"] if whole else ()))
     return drawn
 
 
 def survival(
-    frame: pd.DataFrame, looks: Looks, axis: str, *, log_x: bool, limits: Sequence[tuple[str, float]]
+    frame: pd.DataFrame,
+    looks: Looks,
+    axis: str,
+    *,
+    log_x: bool,
+    limits: Sequence[tuple[str, float]],
+    whole: bool = False,
 ) -> go.Figure:
-    """Share of rollouts with at least so much on a log axis, with the band around the whole curve and limits marked."""
+    """Share of rollouts with at least so much on a log axis, with the band around the whole curve and limits marked.
+
+    `whole`: the values are counts, and no tick stands between two of them.
+    """
     drawn = charts.figure(
         f"{axis}{' (log scale)' if log_x else ''}", "share of rollouts with at least this (log scale)", height=440
     )
@@ -156,6 +165,8 @@ def survival(
     lowest = float(frame["share_at_least"].min())
     drawn.update_yaxes(type="log", range=[np.log10(lowest) - 0.15, 0.05], tickformat=".3~p", dtick=1)
     drawn.update_xaxes(type="log" if log_x else "linear", tickvals=_ticks(frame["value"]) if log_x else None)
+    if whole and not log_x:
+        drawn.update_xaxes(**charts.whole_ticks([*frame["value"], *(value for _, value in limits)]))
     for number, (text, value) in enumerate(limits):
         if value > 0 or not log_x:
             # On a logarithmic axis a shape is placed by its value, an annotation by its logarithm.
@@ -251,6 +262,7 @@ def tool_bars(frame: pd.DataFrame, looks: Looks) -> go.Figure:
             "%{customdata.num_errors:,} failed (%{customdata.error_rate:.1%})<extra></extra>",
         )
     drawn.update_layout(barmode="group", showlegend=frame["run_id"].nunique() > 1)
+    drawn.update_xaxes(**charts.whole_ticks([0, frame["num_calls"].max()]))
     drawn.update_yaxes(categoryorder="array", categoryarray=[charts.shown(each, 28) for each in order])
     return drawn
 

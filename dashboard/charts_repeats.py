@@ -53,8 +53,9 @@ def tool_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
             customdata=charts.points(shown, ["run_id", "tool", "num_calls", "repeat_rate"]),
             hovertemplate=f"<b>%{{y}}</b><br>{words}: %{{x:,}} of %{{customdata.num_calls:,}} calls<extra></extra>",
         )
-    # Held to the figure, not to the plot: there a legend of several lines slid over the bars when a window was widened.
-    drawn.update_layout(barmode="stack", bargap=0.25, legend={"yref": "container", "yanchor": "top", "y": 1})
+    drawn.update_layout(barmode="stack", bargap=0.25)
+    counts = shown[[column for column, *_ in KINDS]].sum(axis=1)
+    drawn.update_xaxes(**charts.whole_ticks([0, *counts]))
     drawn.update_yaxes(autorange="reversed")
     return drawn
 

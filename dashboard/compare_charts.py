@@ -47,7 +47,6 @@ def scatter(samples: pd.DataFrame, cost: str, eps_reward: float, eps_cost: float
             if rows.any():
                 kind = f"{name}{_beyond(start, eps_reward)} ({rows.sum()})"
                 drawn.add_trace(_points(shown[rows], cost, kind, colour, symbol))
-        drawn.add_trace(_counts(x, y))
     histogram = {"marker_color": charts.BASELINE, "showlegend": False, "opacity": 0.55}
     drawn.add_trace(
         go.Histogram(x=x, yaxis="y2", nbinsx=30, hovertemplate="%{x}: %{y} samples<extra></extra>", **histogram)
@@ -81,40 +80,40 @@ def _beyond(kind: str, eps_reward: float) -> str:
 
 
 def _points(rows: pd.DataFrame, cost: str, name: str, colour: str, symbol: str) -> go.Scatter:
-    """The samples of one kind, with both sides' means on hover."""
+    """The samples of one kind, with both sides' means on hover; the more lie at one place, the larger it is drawn."""
     columns = ["sample_id", "candidate_sample_id"]
     means = [f"{measure}_{side}_mean" for measure in ("reward", cost) for side in ("baseline", "candidate")]
     label = [charts.shown(str(each)) for each in rows["sample_id"]]
+    x, y = rows[f"{cost}_delta"].to_numpy(float), rows["reward_delta"].to_numpy(float)
+    together = at_one_place(x, y)
     text = [
-        f"<b>{sample}</b><br>reward {b:.3g} → {c:.3g}<br>{TITLES[cost]} {d:.4g} → {e:.4g}"
-        for sample, (b, c, d, e) in zip(label, rows[means].to_numpy(float), strict=True)
+        f"<b>{sample}</b><br>reward {number(b)} → {number(c)}<br>{TITLES[cost]} {number(d, 4)} → {number(e, 4)}"
+        + (f"<br>{n} samples lie here" if n > 1 else "")
+        for sample, n, (b, c, d, e) in zip(label, together, rows[means].to_numpy(float), strict=True)
     ]
     return go.Scatter(
-        x=rows[f"{cost}_delta"].to_numpy(float),
-        y=rows["reward_delta"].to_numpy(float),
+        x=x,
+        y=y,
         mode="markers",
         name=name,
-        marker={"color": colour, "symbol": symbol, "size": 11, "opacity": 0.75, "line": {"width": 1, "color": "white"}},
+        marker={
+            "color": colour,
+            "symbol": symbol,
+            "size": np.minimum(9 + 4 * np.sqrt(together - 1), 26),
+            "opacity": 0.75,
+            "line": {"width": 1, "color": "white"},
+        },
         customdata=charts.points(rows, columns),
         text=text,
         hovertemplate="%{text}<extra></extra>",
     )
 
 
-def _counts(x: np.ndarray, y: np.ndarray) -> go.Scatter:
-    """How many samples lie at one place, written beside it where they are several."""
-    places, counts = np.unique(np.column_stack((x, y)).round(9), axis=0, return_counts=True)
-    several = counts > 1
-    return go.Scatter(
-        x=places[several, 0],
-        y=places[several, 1],
-        text=[f"×{each}" for each in counts[several]],
-        mode="text",
-        textposition="top right",
-        textfont={"size": 12},
-        showlegend=False,
-        hoverinfo="skip",
-    )
+def at_one_place(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """For each point, how many lie where it does. Shape: that of `x`."""
+    places = np.column_stack((x, y)).round(9)
+    _, place, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(counts[place.reshape(-1)])
 
 
 def _shade(drawn: go.Figure, eps_reward: float, eps_cost: float) -> None:

@@ -21,6 +21,11 @@ class RolloutMeasure:
         """The title of an axis, e.g. "latency, s"."""
         return f"{self.title}, {self.unit}" if self.unit in ("s", "bytes", "tokens") else self.title
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its values are counts."""
+        return self.unit in ("calls", "turns", "tokens", "bytes")
+
 
 ROLLOUT_MEASURES: dict[str, RolloutMeasure] = {
     "tool_calls": RolloutMeasure("tool calls per rollout", "calls", "tool_calls"),

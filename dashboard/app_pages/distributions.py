@@ -36,7 +36,7 @@ else:
         figure, frame = charts_distributions.box(summary, looks, measure.axis), summary
     elif shape == "cumulative":
         frame = data.ask("ecdf", filters, measure=name, by=by)
-        figure = charts_distributions.cumulative(frame, looks, measure.axis)
+        figure = charts_distributions.cumulative(frame, looks, measure.axis, whole=measure.is_whole)
     else:
         frame = data.ask("distribution", filters, measure=name, by=by)
         figure = charts_distributions.histogram(frame, looks, measure.axis)

@@ -39,7 +39,7 @@ curve = data.ask("survival", filters, measure=name, by=by)
 log_x = st.toggle("Logarithmic scale", value=name != "tool_calls" and name != "turns" and name != "reward", key="log_x")
 marks = [*limits, (f"threshold {distribution_words.exact(threshold)}", threshold)]
 st.caption(distribution_words.drawn(len(known), charts_distributions.MAX_GROUPS))
-figure = charts_distributions.survival(curve, looks, measure.axis, log_x=log_x, limits=marks)
+figure = charts_distributions.survival(curve, looks, measure.axis, log_x=log_x, limits=marks, whole=measure.is_whole)
 points = parts.plot(figure, "survival", curve, select=True)
 
 lowest = min((each["value"] for each in points), default=None)

@@ -2,10 +2,14 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dashboard import charts
+from dashboard.charts_curves import STATUS_COLOURS, Looks, score_figure, stop_figure
+from dashboard.compare_charts import at_one_place
+from ingest.schema import STATUSES
 
 
 def luminance(colour: str) -> float:
@@ -59,3 +63,53 @@ def test_a_curve_has_a_band_gaps_and_a_hostile_name_as_text() -> None:
 
 def test_long_names_are_cut() -> None:
     assert charts.shown("x" * 300) == "x" * 39 + "…"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_legend_of_many_lines_never_lies_over_a_plot(theme: str) -> None:
+    legend = charts.template(theme).layout.legend
+    assert (legend.yref, legend.yanchor, legend.y) == ("container", "top", 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([3], {"dtick": 1, "range": [2, 4]}),
+        ([0, 2, None], {"dtick": 1}),
+        ([0, 100], {}),
+        ([0, 0.5], {}),
+        ([], {}),
+    ],
+)
+def test_no_tick_stands_between_two_whole_numbers(values: list[float | None], options: dict[str, object]) -> None:
+    assert charts.whole_ticks(values) == options
+
+
+def test_how_a_rollout_ended_looks_like_no_run() -> None:
+    runs = {*charts.RUN_COLOURS, charts.BASELINE, charts.CANDIDATE, charts.GOOD, charts.BAD}
+    assert set(STATUS_COLOURS) == set(STATUSES)
+    assert not runs & set(STATUS_COLOURS.values())
+    assert len(set(STATUS_COLOURS.values())) == len(STATUSES)
+
+
+def test_reasons_of_one_status_are_told_apart_by_their_pattern() -> None:
+    frame = pd.DataFrame({"run_id": "r", "split": "valid", "step": [0, 0, 0], "num_rollouts": [2, 1, 1]})
+    frame = frame.assign(share=[0.5, 0.25, 0.25], status=["completed", "truncated", "truncated"])
+    drawn = stop_figure(frame.assign(stop_reason=["stop", "length", "no answer"]))
+    assert [each.name for each in drawn.data] == ["completed · stop", "truncated · length", "truncated · no answer"]
+    assert [each.marker.pattern.shape for each in drawn.data] == ["", "", "/"]
+    assert drawn.data[1].marker.color == drawn.data[2].marker.color == STATUS_COLOURS["truncated"]
+
+
+def test_the_first_panels_titles_lie_below_the_legend() -> None:
+    frame = pd.DataFrame({"run_id": ["r", "r"], "grader": ["a", "b"], "step": [0, 0], "score_mean": [0.5, 0.6]})
+    frame = frame.assign(score_ci_low=None, score_ci_high=None, num_samples_scored=3)
+    drawn = score_figure(frame, Looks({"r": "r"}))
+    assert drawn.layout.height == 300
+    assert drawn.layout.yaxis.domain == pytest.approx((0, 0.9))
+    assert [each.y for each in drawn.layout.annotations] == pytest.approx([0.9, 0.9])
+
+
+def test_samples_at_one_place_are_counted() -> None:
+    assert at_one_place(np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.5, 0.5])).tolist() == [2, 1, 2]
+    assert at_one_place(np.array([]), np.array([])).tolist() == []

@@ -116,13 +116,6 @@ def test_repeats_of_the_same_output_that_were_not_wasted_stand_apart() -> None:
     assert frame["num_same_not_wasted"].tolist() == [2]
 
 
-def test_the_legend_of_repeats_stays_above_the_bars_when_a_window_is_widened() -> None:
-    counts = dict.fromkeys(("num_exact_repeats", "num_near_repeats", "num_same_output", "num_wasted_calls"), 1)
-    counts |= {"num_unknown_output": 0, "num_different_output": 0, "num_calls": 9, "repeat_rate": 1 / 9}
-    legend = charts_repeats.tool_figure(pd.DataFrame([{"run_id": "r", "tool": "cat"} | counts]), {}).layout.legend
-    assert (legend.yref, legend.yanchor, legend.y) == ("container", "top", 1)
-
-
 def test_a_point_narrows_the_filters_of_the_page() -> None:
     point = {"run_id": "r", "split": "train", "step": 4, "subset": "effective", "environment": None}
     found = narrowed(Filters(statuses=("completed",)), point)
