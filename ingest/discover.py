@@ -11,6 +11,7 @@ import xxhash
 from ingest.reading import Peek
 from ingest.sources import SOURCES
 from ingest.sources.base import Source
+from ingest.unrecognised import explained
 
 IGNORED_FOLDERS = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".mypy_cache", "_delta_log"})
 _STORE_FILES = frozenset({"lake", "observatory.duckdb"})
@@ -40,7 +41,7 @@ def discover(paths: Sequence[str | Path], forced: Source | None = None) -> Disco
     """Look at files, folders and globs.
 
     `forced` reads every named file with one source (folders are still walked). A path that does not exist, or a named
-    file that nothing recognises, is an error; an unknown file inside a folder is only skipped.
+    file that nothing recognises, is an error; an unknown file inside a folder is only skipped, unless all are.
     """
     result = Discovery([], [], [])
     seen: set[str] = set()
@@ -54,12 +55,16 @@ def discover(paths: Sequence[str | Path], forced: Source | None = None) -> Disco
                 result.errors.append(f"{path}: it is neither a file nor a folder, so that it cannot be read twice")
                 continue
             if forced is None and path.is_file() and recognise(path) is None:
-                result.errors.append(unrecognised_message(path))
+                result.errors.append(explained(path))
                 continue
             for each in _walk(path.resolve(), forced, result.skipped, walked):
                 if each.source_id not in seen:
                     seen.add(each.source_id)
                     result.found.append(each)
+    if not result.found and not result.errors and result.skipped:
+        more = len(result.skipped) - 1
+        others = f" {more} more of the folder's files are not recognised either." if more else ""
+        result.errors.append(explained(result.skipped[0]) + others)
     return result
 
 
@@ -121,28 +126,6 @@ def _walk(path: Path, forced: Source | None, skipped: list[Path], walked: set[Pa
                 yield from _walk(inner, forced, skipped, walked)
             else:  # a socket, a pipe, a dangling link
                 skipped.append(path / name)
-
-
-def unrecognised_message(path: Path) -> str:
-    """Why a file cannot be read, the nearest formats, and how to map its fields by hand."""
-    peek = Peek(path)
-    if not peek.head:
-        return f"{path}: the file is empty or cannot be read"
-    keys = sorted(peek.keys)
-    near = sorted(SOURCES, key=lambda source: -_likeness(source, peek))[:3]
-    looks = f"its first record has the keys {', '.join(keys[:12])}" if keys else "it does not begin with JSON"
-    hints = "; ".join(f"{source.NAME} ({source.HINT})" for source in near)
-    return (
-        f"{path}: no source recognises it ({looks}). Nearest formats: {hints}. "
-        "If it is JSON lines, name the fields by hand: --map sample_id=PATH --map reward=PATH --map messages=PATH"
-    )
-
-
-def _likeness(source: Source, peek: Peek) -> int:
-    words = set(source.HINT.replace("`", " ").replace(",", " ").split())
-    return len(words & set(peek.keys)) * 10 + len(
-        words & set(peek.path.name.replace(".", " ").replace("_", " ").split())
-    )
 
 
 def content_hash(path: Path) -> tuple[str, int]:

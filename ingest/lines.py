@@ -11,6 +11,8 @@ from ingest.reading import BOM, DAMAGE, MAX_LINE_BYTES, open_binary
 
 BLOCK_BYTES = 16 * 1024 * 1024
 """Bytes of lines that are read together: enough for columns to pay, few enough for many workers."""
+_PIECE_BYTES = 1024 * 1024
+"""A long line is read in such pieces, so that one without end is skipped in little memory."""
 Entry = TypeVar("Entry")
 _END = object()
 
@@ -76,16 +78,19 @@ def _read_lines(file: BinaryIO, size: int, pieces: list[bytes]) -> int:
     while size > 0 and (piece := file.read1(size)):  # type: ignore[attr-defined]  # every file that `open_binary` opens has it
         pieces.append(piece)
         size -= len(piece)
-    if not pieces or pieces[-1].endswith(b"\n"):
-        return 0
-    last = file.readline(MAX_LINE_BYTES)
-    pieces.append(last)
-    return _skip_line(file) if len(last) == MAX_LINE_BYTES and not last.endswith(b"\n") else 0
+    count, length = len(pieces), 0
+    while pieces and not pieces[-1].endswith(b"\n") and (piece := file.readline(_PIECE_BYTES)):
+        pieces.append(piece)
+        length += len(piece)
+        if length > MAX_LINE_BYTES:
+            del pieces[count:]
+            return length + (0 if piece.endswith(b"\n") else _skip_line(file))
+    return 0
 
 
 def _skip_line(file: BinaryIO) -> int:
     skipped = 0
-    while piece := file.readline(MAX_LINE_BYTES):
+    while piece := file.readline(_PIECE_BYTES):
         skipped += len(piece)
         if piece.endswith(b"\n"):
             break

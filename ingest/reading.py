@@ -54,6 +54,10 @@ def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+_INFLATED_BYTES = 4 * 1024 * 1024
+"""About as much is decompressed at a time."""
+
+
 class _ZstdFile(io.RawIOBase):
     """Decompresses frame after frame. The library's own reader takes a file cut within a frame for a complete one."""
 
@@ -61,18 +65,21 @@ class _ZstdFile(io.RawIOBase):
         self._raw = raw
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._ready = memoryview(b"")
+        self._size = 256
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: Any) -> int:
         while not self._ready:
-            piece = self._raw.read(8 * 1024)  # small: a hostile frame can grow thirty thousandfold
+            piece = self._raw.read(self._size)
             if not piece and self._frame is not None:
                 raise EOFError("the file ends within a zstd frame")
             if not piece:
                 return 0
             self._ready = memoryview(self._decompressed(piece))
+            growth = max(len(self._ready) // len(piece), 1)  # a hostile frame can grow thirty thousandfold
+            self._size = min(max(_INFLATED_BYTES // growth, 128), 8 * 1024)
         count = min(len(into), len(self._ready))
         into[:count] = self._ready[:count]
         self._ready = self._ready[count:]
@@ -108,12 +115,19 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         with open_binary(path) as file:
-            data = file.read(MAX_INFLATED_BYTES) if is_compressed(path) else file.read()
-            if len(data) == MAX_INFLATED_BYTES:
-                raise UnreadableError(f"{path}: inflates to more than a gibibyte; decompress it first")
+            data = _inflated(file, path) if is_compressed(path) else file.read()
             return data.removeprefix(BOM)
     except DAMAGE as error:
         raise UnreadableError(f"{path}: cannot be read ({error})") from error
+
+
+def _inflated(file: BinaryIO, path: Path) -> bytes:
+    data = bytearray()
+    while piece := file.read(4 * 1024 * 1024):
+        data += piece
+        if len(data) > MAX_INFLATED_BYTES:
+            raise UnreadableError(f"{path}: inflates to more than a gibibyte; decompress it first")
+    return bytes(data)
 
 
 def parse_json(data: bytes | str) -> Any:
@@ -253,7 +267,7 @@ def _beginning(file: BinaryIO) -> bytes:
         while size < PEEK_BYTES and (piece := file.read(min(64 * 1024, PEEK_BYTES - size))):
             pieces.append(piece)
             size += len(piece)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
+    except DAMAGE:
         pass
     return b"".join(pieces)
 
