@@ -48,13 +48,13 @@ def block_repeats(of: Ints, columns: Mapping[str, pa.Array]) -> dict[str, pa.Arr
         "near_key": _hex(hashes).take(roots),
         "repeat_of": columns["call_index"].take(nullable(earlier, ~is_exact)),
         "near_repeat_of": columns["call_index"].take(nullable(alike, alike == np.arange(len(of)))),
-        "repeat_output": _OUTPUTS.take(nullable(said, ~is_exact)),
+        "repeat_output": pa.array(_OUTPUTS).take(nullable(said, ~is_exact)),
         "is_wasted": nullable(is_exact & is_same & is_idle & ~acts, ~known | (is_exact & ~is_compared)),
     }
     return found
 
 
-_OUTPUTS = pa.array(["same", "different", "unknown"])
+_OUTPUTS = ("same", "different", "unknown")
 
 
 def _identified(columns: Mapping[str, pa.Array]) -> tuple[dict[str, pa.Array], Hashes]:

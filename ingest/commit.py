@@ -22,8 +22,8 @@ from ingest.sources.base import Fragment, Source
 from ingest.staging import AS_PARQUET, Overrides, PartStager, Stager, Tally
 from ingest.store import Store
 
-WRITERS = 2
-"""Tables that are written beside one another."""
+READER_VERSION = "2"
+"""Raised when what is read from the same bytes changes: unchanged files are then read again."""
 FEW_FILES = 8
 """More small staged files than this a run are joined when they are written."""
 FEW_ROWS = 10_000
@@ -105,14 +105,14 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
                 f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "
                 'under ids of their own. In the neutral format, pieces of one rollout say `"partial": true`.'
             )
-        also = finish.number_attempts()
-        with ThreadPoolExecutor(WRITERS) as pool:
-            writes = [pool.submit(store.replace, "rollouts", finish.rollouts(also), run_ids, [*source_ids, *also])]
-            for name in _concerned(store, folders, run_ids):
-                writes.append(pool.submit(_write, store, folders, name, run_ids, source_ids))
-            for write in writes:
-                write.result()
-        store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
+        with ThreadPoolExecutor(1) as pool:  # beside the rollouts, whose columns take as long as all else
+            concerned = _concerned(store, folders, run_ids)
+            others = [pool.submit(_write, store, folders, name, run_ids, source_ids) for name in concerned]
+            also = finish.number_attempts()
+            store.replace("rollouts", finish.rollouts(also), run_ids, [*source_ids, *also])
+            store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
+            for each in others:
+                each.result()
     return notes
 
 
@@ -162,7 +162,7 @@ def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:
                     "num_rows": json.dumps(by_table, sort_keys=True),
                     "notes": json.dumps(notes),
                     "fills": json.dumps(sorted(each.source.FILLS)),
-                    "reader_version": "1",
+                    "reader_version": READER_VERSION,
                     "started_at": started,
                     "ended_at": datetime.now(UTC),
                 },

@@ -137,8 +137,10 @@ class Finish:
         )
         return [row[0] for row in changed.fetchall()]
 
-    def rollouts(self, also: Sequence[str]) -> pa.RecordBatchReader:
+    def rollouts(self, also: Sequence[str]) -> pa.RecordBatchReader | pa.Table:
         """Rows of `rollouts` to write: the staged ones, and stored ones of the sources in `also`, attempts numbered."""
+        if not self.connection.sql("FROM numbered WHERE stored IS DISTINCT FROM attempt LIMIT 1").fetchall():
+            return rows(self.folders, "rollouts")  # their sources numbered all of them, and as we do
         columns = ", ".join("n.attempt" if name == "attempt" else f"r.{name}" for name in ROLLOUTS.names)
         self.connection.execute(
             "CREATE OR REPLACE TABLE also AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(also)}

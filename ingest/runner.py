@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.commit import Batch, ReadSource, commit, ledger
+from ingest.commit import READER_VERSION, Batch, ReadSource, commit, ledger
 from ingest.discover import Found, content_hash, discover
 from ingest.errors import UnrecognisedError
 from ingest.neutral_mapping import Mapped
@@ -25,10 +25,8 @@ from ingest.sources import source as source_named
 from ingest.sources.base import Options, Part, parts_of
 from ingest.staging import Overrides, Tally, short_hash
 from ingest.store import Store
-from ingest.tasks import Task, Unit, read_task
+from ingest.tasks import Task, Unit, prepare, read_task
 
-READER_VERSION = "2"
-"""Raised when what is read from the same bytes changes: unchanged files are then read again."""
 POOL_BYTES = 24 * 1024 * 1024
 """Less input than this is read in this process: starting a pool takes about a second."""
 TASK_BYTES = 64 * 1024 * 1024
@@ -199,8 +197,7 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
     """Units packed into tasks of about `TASK_BYTES`."""
     packs: list[list[Unit]] = []
     size = 0
-    share = sum(each.size for each in sources) // (TASKS_EACH * _workers(request))
-    task_bytes = min(TASK_BYTES, max(MIN_TASK_BYTES, share))
+    task_bytes = _task_bytes(sum(each.size for each in sources), _workers(request))
     for unit in _units(sources, task_bytes):
         if not packs or size + unit.size > task_bytes or len(packs[-1]) >= TASK_PARTS:
             packs.append([])
@@ -211,6 +208,12 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
         Task(staging / f"{number:06d}", tuple(pack), request.overrides, request.options)
         for number, pack in enumerate(packs)
     ]
+
+
+def _task_bytes(size: int, workers: int) -> int:
+    """Bytes of a task: such that every worker gets as many, and several, if they are not too small for it."""
+    rounds = max(TASKS_EACH, -(-size // (TASK_BYTES * workers)))
+    return max(MIN_TASK_BYTES, -(-size // (rounds * workers)))
 
 
 def _batches(
@@ -257,7 +260,7 @@ def _run(tasks: Sequence[Task], workers: int) -> Generator[tuple[Task, list[Tall
         yield from ((task, read_task(task)) for task in tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=prepare) as pool:
         with _no_main():
             futures = {pool.submit(read_task, task): task for task in tasks}
         try:

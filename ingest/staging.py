@@ -173,6 +173,7 @@ class PartStager:
             values["split"] = self.overrides.split
         if self.overrides.step is not None:
             values["step"] = self.overrides.step
+        values["attempt"] = values.get("native_attempt")  # unless the commit has to number them
         values["reward"] = number(values.get("reward"))
         values["rollout_id"] = self._rollout_id(run_id, values.get("native_id"), values.get("raw_ref"))
         add_facts(rollout)
@@ -200,6 +201,8 @@ class PartStager:
         for name, value in (("split", self.overrides.split), ("step", self.overrides.step)):
             if value is not None:
                 values[name] = [value] * size
+        if "native_attempt" in values:
+            values["attempt"] = values["native_attempt"]  # unless the commit has to number them
         add_block_facts(block)
         self.stager.writer("rollouts").write(values | ids, size)
         self._count(run_ids, "rollouts", [1] * size)

@@ -3,8 +3,11 @@
 Workers are processes of their own that import this module: nothing here, nor what it imports, needs a store.
 """
 
+import sys
 from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import Any
 
 from ingest.errors import ObservatoryError
 from ingest.sources import source as source_named
@@ -37,6 +40,17 @@ class Task:
     def size(self) -> int:
         """Bytes of its parts."""
         return sum(unit.size for unit in self.units)
+
+
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, *_: Any) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("reading needs no pandas", name=fullname)
+
+
+def prepare() -> None:
+    """Make a new process a worker: pyarrow would import pandas with its first array, half a second for nothing."""
+    sys.meta_path.insert(0, _NoPandas())
 
 
 def read_task(task: Task) -> list[Tally]:
