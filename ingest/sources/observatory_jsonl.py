@@ -59,12 +59,17 @@ SPLITTABLE_LINES = True
 
 _FOREIGN = frozenset({"example_id", "traces", "simulations", "trajectory", "responses_create_params"})
 """Keys by which other formats are known."""
-_COMMON_NAME = re.compile(
-    r"(?:rollouts?|events?|messages|tool_?(?:calls|server)|scores|graders?|trainer|metrics|traces?|log|data"
-    r"|train|valid|test|(?:global_)?(?:step|rank|part|shard)?[_-]?\d+)",
-    re.I,
+_COMMON_WORDS = frozenset(
+    {
+        *("rollout", "rollouts", "episodes", "samples", "event", "events", "message", "messages", "trace", "traces"),
+        *("tool", "tools", "call", "calls", "toolcalls", "toolserver", "server", "score", "scores", "grade", "grades"),
+        *("grader", "graders", "grading", "judge", "verifier", "reward", "rewards", "trainer", "training", "metrics"),
+        *("train", "valid", "validation", "test", "eval", "log", "logs", "data", "output", "results"),
+        *("global", "step", "rank", "part", "shard", "worker"),
+    }
 )
-"""File names that say nothing: the folder names the run, so that files beside one another join."""
+"""A file whose name is only such words and a number says nothing: the folder names the run, so that files beside one
+another join."""
 
 
 def matches(peek: Peek) -> bool:
@@ -84,7 +89,12 @@ def matches(peek: Peek) -> bool:
 def default_run(path: Path) -> str:
     """The file's name without extensions; its folder's where that name says nothing (`rollouts.jsonl`, `step_3`)."""
     name = path.name.split(".")[0] if path.is_file() else path.name
-    return path.resolve().parent.name or name if not name or _COMMON_NAME.fullmatch(name) else name
+    return path.resolve().parent.name or name if _says_nothing(name) else name
+
+
+def _says_nothing(name: str) -> bool:
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    return _COMMON_WORDS.issuperset(words) if words else name.isdecimal() or not name
 
 
 def read(part: Part, options: Options) -> Iterator[Record]:
@@ -97,13 +107,23 @@ def read(part: Part, options: Options) -> Iterator[Record]:
     mapped = Mapped(options.mapping) if options.mapping else None
     place = Place(part.path.name)
     runs: dict[str | None, Values] = {}
+    loose: set[str] = set()
     for record in _records(part, mapped, place):
+        if isinstance(record, Fragment) and record.run is None:
+            loose.add(record.payload.get("type", "rollout"))
         if isinstance(record, Row) and record.table == "runs":
             runs[record.run] = runs.get(record.run, {}) | record.values
         else:
             yield record
     for name in sorted(place.unknown):
         yield Note(f"`{name}` has no column and was not kept.")
+    if loose and loose <= {"tool_call", "score"} and not _says_nothing(part.path.name.split(".")[0]):
+        kinds = " and ".join(sorted(loose))
+        yield Note(
+            f"{part.path.name} holds only {kinds} lines and no run: unless --run says another, they are of the run "
+            f"`{default_run(part.path)}`, after the file. To join them with what the trainer wrote, read the files with "
+            "--run NAME."
+        )
     for run, values in runs.items():
         yield Row("runs", values, run)
 

@@ -18,6 +18,7 @@ from ingest.reading import Peek
 from ingest.runner import Request, ingest
 from ingest.sources import observatory_jsonl as source
 from ingest.sources.base import Fragment, Note, Options, Part, Record, Reject, Rollout, Row
+from ingest.staging import Overrides
 from ingest.store import Store
 
 SCHEMA = json.loads(Path(source.__file__).with_suffix(".schema.json").read_text())
@@ -368,7 +369,7 @@ def test_scores_or_calls_alone_are_a_rollout(tmp_path: Path) -> None:
         {"type": "score", "rollout_id": "r", "grader": "g", "value": 1},
         {"type": "tool_call", "rollout_id": "r", "name": "f", "arguments": {}, "output": "x"},
     ):
-        (fragment,) = read(tmp_path, line)
+        (fragment,) = read(tmp_path, line, name="log.jsonl")
         assert isinstance(fragment, Fragment)
         (found,) = source.join("r", [fragment])
         assert isinstance(found, Rollout)
@@ -554,10 +555,60 @@ def test_matches(tmp_path: Path, line: Any, matches: bool) -> None:  # noqa: FBT
 
 @pytest.mark.parametrize(
     ("name", "run"),
-    [("zava_rft.jsonl.gz", "zava_rft"), ("rollouts.jsonl", "job7"), ("step_12.jsonl", "job7"), ("3.jsonl", "job7")],
+    [
+        ("zava_rft.jsonl.gz", "zava_rft"),
+        ("rollouts.jsonl", "job7"),
+        ("step_12.jsonl", "job7"),
+        ("3.jsonl", "job7"),
+        ("tool_server.log.jsonl", "job7"),
+        ("Grader-2024-01-01.jsonl", "job7"),
+        ("toolserver3.jsonl", "job7"),
+        ("grader_b.jsonl", "grader_b"),
+        ("2024-01-01.jsonl", "2024-01-01"),
+        ("日本.jsonl", "日本"),
+        ("1_2.jsonl", "1_2"),
+    ],
 )
 def test_default_run(tmp_path: Path, name: str, run: str) -> None:
     folder = tmp_path / "job7"
     folder.mkdir()
     (folder / name).touch()
     assert source.default_run(folder / name) == run
+
+
+SERVED = {"type": "tool_call", "rollout_id": "r", "id": "c1", "name": "lookup", "output": "420"}
+GRADED = {"type": "score", "rollout_id": "r", "grader": "answer", "value": 1.0}
+
+
+def events(folder: Path, **files: Any) -> Path:
+    folder.mkdir()
+    for name, line in files.items():
+        (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    return folder
+
+
+def test_files_of_pieces_join_by_their_folder(tmp_path: Path) -> None:
+    trained = {"type": "rollout", "partial": True, "rollout_id": "r", "sample_id": "s", "reward": 1.0}
+    folder = events(tmp_path / "zava", trainer=trained, tool_server=SERVED, grader_log=GRADED)
+    report = ingest(Store(tmp_path / "store"), Request([folder], workers=1))
+    assert (report.runs, report.notes) == ({"zava": "zava"}, [])
+    with duckdb.connect(str(tmp_path / "store" / "observatory.duckdb"), read_only=True) as connection:
+        found = connection.sql("SELECT native_id, reward, num_tool_calls FROM rollouts").fetchall()
+    assert found == [("r", 1.0, 1)]
+
+
+def test_pieces_in_files_of_other_names_say_how_to_join_them(tmp_path: Path) -> None:
+    folder = events(tmp_path / "zava", sql_server=SERVED, strict_grader=GRADED)
+    report = ingest(Store(tmp_path / "store"), Request([folder], workers=1))
+    assert set(report.runs) == {"sql_server", "strict_grader"}
+    assert len(report.notes) == 2
+    assert "sql_server.jsonl holds only tool_call lines and no run: unless --run says another" in report.notes[0]
+    assert "run `strict_grader`" in report.notes[1]
+    overrides = Overrides(run="zava")
+    report = ingest(Store(tmp_path / "joined"), Request([folder], overrides=overrides, workers=1))
+    assert set(report.runs) == {"zava"}
+
+
+def test_pieces_that_name_their_run_need_no_note(tmp_path: Path) -> None:
+    assert not [each for each in read(tmp_path, GRADED | {"run": "zava"}) if isinstance(each, Note)]
+    assert not [each for each in read(tmp_path, GRADED, SERVED, *pieces()) if isinstance(each, Note)]
