@@ -121,8 +121,8 @@ def read(part: Part, options: Options) -> Iterator[Record]:
         kinds = " and ".join(sorted(loose))
         yield Note(
             f"{part.path.name} holds only {kinds} lines and no run: unless --run says another, they are of the run "
-            f"`{default_run(part.path)}`, after the file. To join them with what the trainer wrote, read the files with "
-            "--run NAME."
+            f"`{default_run(part.path)}`, after the file. To join them with what the trainer wrote, read the files "
+            "with --run NAME."
         )
     for run, values in runs.items():
         yield Row("runs", values, run)
