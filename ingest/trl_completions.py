@@ -16,24 +16,20 @@ columns of one name the second is `…#2`.
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ingest.dialects import Conversation, Values, chat, from_text, prompt_hash, prompt_text
 from ingest.errors import UnreadableError
+from ingest.parquet_rows import DAMAGE, NOT_UTF8, damaged, opened, rows, unique, without_nulls
 from ingest.reading import dump_json, number, text, whole
 from ingest.sources.base import Note, Record, Reject, Rollout
 from ingest.trl_rewards import Rows, Rule, TrainerLog, rule_of
 
-BATCH_ROWS = 256
-DAMAGE = (OSError, pa.ArrowException)
-"""What reading a damaged Parquet file raises."""
 _CHECKED_FILES = 50
 _OWN = frozenset({"step", "prompt", "completion", "advantage"})
 
@@ -83,17 +79,14 @@ class _File:
         self.path = path
         self.log = log
         self.digests: list[bytes] = []
-        try:
-            self.parquet = pq.ParquetFile(path)
-        except (OSError, pa.ArrowException) as error:
-            raise UnreadableError(f"{path}: not a whole Parquet file ({error})") from None
+        self.parquet = opened(path)
         schema = self.parquet.schema_arrow
         if not {"step", "prompt", "completion"} <= set(schema.names):
             raise UnreadableError(f"{path}: TRL completions need the columns step, prompt and completion")
         self.name = path.relative_to(root).as_posix()
         digits = re.fullmatch(r"completions_(\d+)", path.stem)
         self.file_step = int(digits[1]) if digits else 0
-        types = dict(zip(_unique(schema.names), schema.types, strict=True))
+        types = dict(zip(unique(schema.names), schema.types, strict=True))
         self._stored_as = dict(zip(types, schema.names, strict=True))
         self.numeric = tuple(
             name
@@ -113,10 +106,10 @@ class _File:
         if not before or (self.file_step, "") in self.log.means:
             return 0
         try:
-            first = next(map(_digest, self._rows()), None)
+            first = next(map(_digest, rows(self.parquet)), None)
             if first not in before:
                 return 0
-            own = [_digest(row) for row in self._rows()]
+            own = [_digest(row) for row in rows(self.parquet)]
         except DAMAGE:  # said when its rows are read
             return 0
         starts = [index for index, each in enumerate(before) if each == first]
@@ -131,27 +124,27 @@ class _File:
             OSError: The file is damaged.
             ArrowException: The file is damaged.
         """
-        rows: list[tuple[float | None, ...]] = []
+        rewards: list[tuple[float | None, ...]] = []
         starts: list[int] = []
         prompt: Any = object()
-        for at, row in enumerate(self._rows([*(self._stored_as[name] for name in self.functions), "prompt"])):
+        for at, row in enumerate(rows(self.parquet, [*(self._stored_as[name] for name in self.functions), "prompt"])):
             known = row or {}
-            rows.append(tuple(_reward(known.get(name)) for name in self.functions))
+            rewards.append(tuple(_reward(known.get(name)) for name in self.functions))
             if known.get("prompt") != prompt:
                 starts.append(at)
             prompt = known.get("prompt")
-        return Rows(self.functions, rows), starts
+        return Rows(self.functions, rewards), starts
 
     def first_valid(self) -> int | None:
         """Index from which on rows are evaluation; the number of rows where none is, None where it is not known."""
         count: int = self.parquet.metadata.num_rows
         if (self.file_step, "eval_") not in self.log.means:
             return count
-        rows, starts = self.rewards()
+        measured, starts = self.rewards()
         for start in starts:
-            if self.log.speaks_of(self.file_step, "eval_", Rows(self.functions, rows.rewards[start:])):
+            if self.log.speaks_of(self.file_step, "eval_", Rows(self.functions, measured.rewards[start:])):
                 return start
-        return count if self.log.speaks_of(self.file_step, "", rows) else None
+        return count if self.log.speaks_of(self.file_step, "", measured) else None
 
     def records(self, rule: Rule, skip: int) -> Iterator[Record]:
         """Yield the rollouts of all rows but the first `skip`."""
@@ -162,14 +155,14 @@ class _File:
                 yield Note(
                     "Some completions of steps with an evaluation may be training or evaluation: their split is NULL."
                 )
-            for index, row in enumerate(self._rows()):
+            for index, row in enumerate(rows(self.parquet)):
                 self.digests.append(_digest(row))
                 if row is not None and row["prompt"] != prompt:
                     group, prompt = group + 1, row["prompt"]
                 if index < skip:
                     continue
                 if row is None:
-                    yield Reject("a text of the row is not UTF-8", str(index), file=str(self.path))
+                    yield Reject(NOT_UTF8, str(index), file=str(self.path))
                     continue
                 record = self._record(row, index, group, rule)
                 if isinstance(record, Rollout):
@@ -178,18 +171,7 @@ class _File:
                     )
                 yield record
         except DAMAGE as error:
-            count = self.parquet.metadata.num_rows - len(self.digests)
-            reason = f"damaged: {' '.join(str(error).split())}; {count} rows are missing from here on"
-            yield Reject(reason, str(len(self.digests)), file=str(self.path))
-
-    def _rows(self, columns: Sequence[str] | None = None) -> Iterator[Values | None]:
-        """Rows in order, of all columns or of those; None stands for a row whose text is not UTF-8."""
-        for batch in self.parquet.iter_batches(BATCH_ROWS, columns=columns):
-            named = batch.rename_columns(_unique(batch.schema.names))
-            try:
-                yield from named.to_pylist()
-            except UnicodeDecodeError:
-                yield from (_row(named.slice(at, 1)) for at in range(len(named)))
+            yield damaged(self.parquet, error, len(self.digests), str(self.path))
 
     def _record(self, row: Values, index: int, group: int, rule: Rule) -> Record:
         completion = _messages(row.get("completion"))
@@ -221,30 +203,12 @@ class _File:
     def _scores(self, row: Values, rule: Rule) -> list[Values]:
         weights = rule.weights or (None,) * len(rule.functions)
         kind = "reward" if len(rule.functions) == 1 else "subscore"
-        rows: list[Values] = [
+        graded: list[Values] = [
             {"grader": name, "value": _reward(row.get(name)), "weight": weight, "kind": kind}
             for name, weight in zip(rule.functions, weights, strict=True)
         ]
         others = [name for name in self.numeric if name not in rule.functions]
-        return [*rows, *({"grader": name, "value": _reward(row[name]), "kind": "metric"} for name in others)]
-
-
-def _row(batch: pa.RecordBatch) -> Values | None:
-    try:
-        row: Values = batch.to_pylist()[0]
-    except UnicodeDecodeError:
-        return None
-    return row
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """Column names, a second one of a name as `…#2`."""
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return found
+        return [*graded, *({"grader": name, "value": _reward(row[name]), "kind": "metric"} for name in others)]
 
 
 def _is_numeric(of: pa.DataType) -> bool:
@@ -261,7 +225,7 @@ def _messages(value: Any) -> str | list[Any] | None:
         return value
     messages = [value] if isinstance(value, dict) else value
     if isinstance(messages, list) and all(isinstance(each, dict) for each in messages):
-        return [_without_nulls(each) for each in messages]
+        return [without_nulls(each) for each in messages]
     return None
 
 
@@ -277,13 +241,6 @@ def _conversation(prompt: Any, completion: str | list[Any]) -> tuple[Conversatio
     if isinstance(completion, str):
         return from_text(completion, talk), count
     return chat(completion, talk, is_sampled=True), count
-
-
-def _without_nulls(value: Any) -> Any:
-    """Drop what is null inside a message: Parquet gives every struct the keys of all of its column."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _digest(row: Values | None) -> bytes:

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from ingest.parquet_rows import column_names
 from ingest.reading import Peek
 from ingest.sources import SOURCES
 from ingest.sources.base import Source
@@ -75,10 +73,7 @@ def _looks(peek: Peek, keys: list[str]) -> str:
 def _keys(peek: Peek) -> Iterator[str]:
     """Keys of the first record and of the objects in it (`outer.inner`), or the columns of a Parquet file."""
     if peek.is_parquet:
-        try:
-            yield from pq.read_schema(peek.path).names
-        except (OSError, pa.ArrowException):
-            return
+        yield from column_names(peek.path)
     first = _first_of(peek.first)
     for key, inner in first.items():
         yield key

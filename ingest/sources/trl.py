@@ -20,9 +20,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from ingest.errors import UnreadableError
+from ingest.parquet_rows import DAMAGE
 from ingest.reading import Peek, dump_json, number, parse_json, read_bytes, text, timestamp, whole
 from ingest.sources.base import Note, Options, Part, Record, Reject, Row, Values
-from ingest.trl_completions import DAMAGE, read_completions
+from ingest.trl_completions import read_completions
 from ingest.trl_rewards import Rule, TrainerLog
 
 NAME = "trl"
