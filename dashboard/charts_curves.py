@@ -129,7 +129,11 @@ def small_multiples(
             rows = rows.assign(environment=None)
             _line(drawn, rows, looks, run_id, series, number, select_as, number == 0, _scene(frame))
         row, column = _cell(number, len(panels))
-        drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if "%" in series.digits else None, row=row, col=column)
+        is_share = "%" in series.digits
+        drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if is_share else None, row=row, col=column)
+        reach = frame[[series.y, *([series.high] if series.high else [])]].to_numpy(float, na_value=float("nan"))
+        if not (reach > 0).any():  # left alone, the axis of nothing but zeros would reach to 100 %
+            drawn.update_yaxes(range=[0, 0.05 if is_share else 1], row=row, col=column)
     return drawn
 
 

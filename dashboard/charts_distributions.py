@@ -64,7 +64,9 @@ def _groups(frame: pd.DataFrame, looks: Looks, limit: int = MAX_GROUPS) -> list[
 
 def _between(number: int, total: int) -> str:
     """Colour of one of several groups of one run in order: grey (first), then blues from pale to the last, full one."""
-    return charts.BASELINE if number == 0 else _BLUES[-1 - (total - 1 - number) % len(_BLUES)]
+    if number == 0:
+        return charts.BASELINE
+    return _BLUES[-1 if total < 3 else (number - 1) * (len(_BLUES) - 1) // (total - 2)]
 
 
 def at_most(shape: str | None) -> int:
@@ -163,7 +165,8 @@ def survival(
     # What is at least a value between two of the data is at least the higher one: the step falls at the lower.
     _steps(drawn, frame, looks, "share_at_least", "vh", lambda name: f"{name}: %{{y:.3~p}} have at least %{{x:,.4~g}}")
     lowest = float(frame["share_at_least"].min())
-    drawn.update_yaxes(type="log", range=[np.log10(lowest) - 0.15, 0.05], tickformat=".3~p", dtick=1)
+    shares = [each for each in _ticks(pd.Series([lowest, 1.0])) if each <= 1]
+    drawn.update_yaxes(type="log", range=[np.log10(lowest) - 0.15, 0.05], tickformat=".3~p", tickvals=shares)
     drawn.update_xaxes(type="log" if log_x else "linear", tickvals=_ticks(frame["value"]) if log_x else None)
     if whole and not log_x:
         drawn.update_xaxes(**charts.whole_ticks([*frame["value"], *(value for _, value in limits)]))

@@ -35,9 +35,11 @@ def told_apart(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def tool_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
-    """Repeats by tool as stacked bars, kinds apart; with several runs a bar a run and tool."""
+    """Repeats by tool as stacked bars, kinds apart; with several runs a bar a run and tool; those with the most."""
     several = frame["run_id"].nunique() > 1
-    shown = told_apart(frame[frame["num_exact_repeats"] + frame["num_near_repeats"] > 0]).head(MAX_TOOLS)
+    repeats = frame["num_exact_repeats"] + frame["num_near_repeats"]
+    most = repeats[repeats > 0].sort_values(ascending=False, kind="stable").index[:MAX_TOOLS]
+    shown = told_apart(frame[frame.index.isin(most)])
     labels = [
         charts.shown(f"{row['tool']} · {names.get(row['run_id'], row['run_id'])}" if several else str(row["tool"]))
         for row in records(shown)

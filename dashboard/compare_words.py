@@ -146,10 +146,10 @@ def claims(quadrants: pd.DataFrame) -> str:
     ]
     unit = _UNITS.get(first["cost"], "")
     widths = f"±{number(first['eps_reward'], 2)} reward and ±{number(first['eps_cost'], 2)}{unit} {title}"
-    bands = f"Differences within {widths} count as the same"
     notes = [each for each in dict.fromkeys((first["eps_reward_note"], first["eps_cost_note"])) if pd.notna(each)]
+    bands = f"Differences within {widths}{f' ({notes[0]})' if notes else ''} count as the same"
     counted = " here; the first sentence counts any difference" if first["eps_reward"] > 0 else ""
-    return f"{'; '.join(said)}. {bands}{counted}{f' ({notes[0]})' if notes else ''}."
+    return f"{'; '.join(said)}. {bands}{counted}."
 
 
 def _claim(row: pd.Series, name: str, what: str, chance: float) -> str:

@@ -183,13 +183,17 @@ def behaviour(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         return ""
     first, last = rows[0], rows[-1]
     parts = [
-        f"{label} from {show(first[column])} to {show(last[column])}"
+        f"{label} {_way(show(first[column]), show(last[column]))}"
         for column, label, show in _BEHAVIOUR
         if first[column] is not None and last[column] is not None
     ]
     span = f"from step {whole(first['step'])} to step {whole(last['step'])}"
     counts = f"n = {whole(first['num_rollouts'])} and {plural(last['num_rollouts'], 'rollout')}"
     return f"{names.get(run_id, run_id)}, {span}: {'; '.join(parts)} ({counts})." if parts else ""
+
+
+def _way(first: str, last: str) -> str:
+    return f"{first} at both" if first == last else f"from {first} to {last}"
 
 
 _BEHAVIOUR: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (

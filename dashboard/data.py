@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dashboard.words import shortened
 from ingest.catalog import CATALOG_FILE
 from queries.asking import question as named
 from queries.connection import Reading, open_store
@@ -122,9 +123,9 @@ def set_filters(value: Filters) -> None:
 
 
 def run_names() -> dict[str, str]:
-    """Name of every run by its id, in the fixed order that also gives runs their colours: oldest first."""
+    """Name of every run by its id, as it is shown, in the order that also gives runs their colours: oldest first."""
     frame = ask("run_names")
-    return dict(zip(frame["run_id"], frame["name"].fillna(frame["run_id"]), strict=True))
+    return dict(zip(frame["run_id"], frame["name"].fillna(frame["run_id"]).map(shortened), strict=True))
 
 
 def baseline() -> str | None:

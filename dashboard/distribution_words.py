@@ -113,7 +113,9 @@ def _tail(row: dict[str, Any], name: str, measure: RolloutMeasure, threshold: fl
     above = f"above {valued(threshold, measure)}"
     if row["num_tail"] == 0:
         bound = percent(row["ci_high"])
-        return f"{name}: none of {plural(row['num_rollouts'], 'rollout')} is {above} (95 % interval up to {bound})."
+        count = row["num_rollouts"]
+        what = "its only rollout is not" if count == 1 else f"none of {plural(count, 'rollout')} is"
+        return f"{name}: {what} {above} (95 % interval up to {bound})."
     costs = [
         f"{percent(row[column])} of all {what}"
         for column, what in (

@@ -30,10 +30,36 @@ COVERED = {
 _OWN_TABLES = ("subscores", "metrics", "checkpoints")
 
 
-def verdict(health: pd.DataFrame) -> str:
+ONE_LINE = 95
+"""Characters of a remark that fit into its column."""
+JOINED = "lines joined by rollout_id"
+"""Heading of the lines of event logs: none is a rollout, several make one up together."""
+
+
+def num_rollouts(sizes: pd.DataFrame) -> int:
+    """Rollouts in the store, by `table_sizes`: those that several sources make up together belong to none of them."""
+    return int(sizes.loc[sizes["table_name"] == "rollouts", "num_rows"].sum())
+
+
+def sources(health: pd.DataFrame) -> pd.DataFrame:
+    """The sources as they are listed: where any brought lines that are joined, how many stands after its rollouts."""
+    pieces = health["num_rows"].map(_pieces)
+    if not pieces.any():
+        return health
+    shown = health.copy()
+    shown.insert(health.columns.tolist().index("num_rollouts") + 1, JOINED, pieces)
+    return shown
+
+
+def _pieces(by_table: object) -> int:
+    found = json.loads(by_table) if isinstance(by_table, str) else {}
+    return int(found.get("parts", 0))
+
+
+def verdict(health: pd.DataFrame, rollouts: int) -> str:
     """What was read, and how much of it was bad."""
     read = f"{plural(health['source_id'].nunique(), 'source')} read"
-    into = f"{plural(health['num_rollouts'].sum(), 'rollout')} in {plural(health['run_id'].nunique(), 'run')}"
+    into = f"{plural(rollouts, 'rollout')} in {plural(health['run_id'].nunique(), 'run')}"
     bad = int(health["num_rejects"].sum())
     if bad == 0:
         return f"{read}: {into}, and not one bad record."
@@ -44,7 +70,8 @@ def verdict(health: pd.DataFrame) -> str:
 def caution(health: pd.DataFrame, coverage: pd.DataFrame) -> str:
     """Sources that brought nothing, and what is missing that most pages need."""
     parts = []
-    barren = int(((health["num_rollouts"] == 0) & (health["num_rejects"] > 0)).sum())
+    brought = health["num_rollouts"] + health["num_rows"].map(_pieces)
+    barren = int(((brought == 0) & (health["num_rejects"] > 0)).sum())
     if barren:
         parts.append(f"{plural(barren, 'source')} brought bad records and no rollout.")
     lacking = [each for each in absent(coverage) if each in ("sample", "step", "reward")]
@@ -53,12 +80,12 @@ def caution(health: pd.DataFrame, coverage: pd.DataFrame) -> str:
     return " ".join(parts)
 
 
-def figures(health: pd.DataFrame) -> list[Figure]:
+def figures(health: pd.DataFrame, rollouts: int) -> list[Figure]:
     """The totals."""
     notes = sum(len(texts(each)) for each in health["notes"])
     return [
         Figure("Sources", whole(health["source_id"].nunique())),
-        Figure("Rollouts", whole(health["num_rollouts"].sum())),
+        Figure("Rollouts", whole(rollouts)),
         Figure("Bad records", whole(health["num_rejects"].sum())),
         Figure("Warnings", whole(notes), help="Remarks of the reader, listed below."),
         Figure(

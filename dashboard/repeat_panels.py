@@ -50,7 +50,7 @@ def over_steps(by_step: pd.DataFrame, looks: Looks, filters: Filters) -> None:
     """The rates over steps, where there are several."""
     stepped = drawn_runs(by_step[by_step["step"].notna()])
     panels = [each for each in charts_repeats.OVER_STEPS if stepped[each.y].notna().any()]
-    if stepped["step"].nunique() < 2 or not panels:
+    if stepped["step"].nunique() < 2 or not any((stepped[each.y] > 0).any() for each in panels):
         return
     with st.expander("Repeats step by step", expanded=True):
         splits = texts(stepped["split"])

@@ -39,7 +39,9 @@ def _run(rows: pd.DataFrame, name: str) -> str:
     if not sums["num_calls"]:
         return f"{name}: no call whose repeats could be told."
     if not sums["num_exact_repeats"]:
-        return f"{name}: none of {over} repeats an earlier one exactly, {whole(sums['num_near_repeats'])} nearly."
+        near = sums["num_near_repeats"]
+        nearly = f"{whole(near)} {verb(near, 'does', 'do')} nearly" if near else "none does nearly"
+        return f"{name}: no call repeats an earlier one exactly, {nearly} (of {over})."
     share = percent(sums["num_exact_repeats"] / sums["num_calls"])
     seconds = "" if sums["wasted_latency_s"] is None else f", {seconds_of(sums['wasted_latency_s'])}"
     cost = f"about {whole(sums['wasted_tokens_estimate'])} tokens{seconds}"
@@ -64,7 +66,8 @@ def cautions(by_step: pd.DataFrame) -> list[str]:
         int(by_step["num_exact_repeats"].fillna(0).sum()),
     )
     if repeats and lost > repeats / 4:
-        found.append(f"Of {plural(repeats, 'repeat')}, {whole(lost)} have no output kept: more may have been wasted.")
+        of = f"Of {plural(repeats, 'repeat')}, {whole(lost)} have" if lost < repeats else "The repeats have"
+        found.append(f"{of} no output kept: more may have been wasted.")
     if by_step["split"].fillna("").nunique() > 1:
         found.append("Several splits are pooled here; choose one in the sidebar.")
     return found

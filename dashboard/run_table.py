@@ -8,10 +8,8 @@ import streamlit as st
 
 from dashboard import run_words, words
 from dashboard.cells import change, fixed, written
-from dashboard.parts import plain
+from dashboard.links import go
 
-CURVES = "app_pages/reward_curves.py"
-COMPARE = "app_pages/compare.py"
 _FORMATS = {"reward": fixed(3), "change": change, "tool calls": fixed(2), "tokens": fixed(0), "failed": fixed(1)}
 
 
@@ -90,15 +88,13 @@ def _columns() -> dict[str, Any]:
 
 
 def _links(chosen: pd.DataFrame) -> None:
-    with st.container(horizontal=True, key="run_links"):
+    with st.container(horizontal=True, gap="large", key="run_links"):
         ids = chosen["run_id"].tolist()
         who = str(chosen.iloc[0]["name"])[:40] if len(ids) == 1 else words.plural(len(ids), "run")
-        st.page_link(
-            CURVES, label=f"Reward curves of {plain(who)}", icon=":material/show_chart:", query_params={"run": ids}
-        )
+        go(f"Reward curves of {who}", "reward_curves", {"run": ids})
         if len(ids) <= 2:
             both = run_words.arms(chosen)
             label = "Compare its first and last step" if len(ids) == 1 else "Compare the two"
-            st.page_link(COMPARE, label=label, icon=":material/compare_arrows:", query_params=both)
+            go(label, "compare", both)
         else:
             st.caption("Two runs can be compared at a time.")

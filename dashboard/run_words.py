@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dashboard.words import number, plural, signed, whole
+from dashboard.words import number, plural, shortened, signed, whole
 
 SPLIT_NAMES = {"valid": "validation", "test": "test", "train": "train", "production": "production"}
 """Words for splits, in the order in which a run's reward is looked for."""
@@ -18,9 +18,13 @@ def verdict(runs: pd.DataFrame) -> str:
     same = _of(scored, split).sort_values("reward_last", kind="stable")
     name = reward_name(split)
     if len(same) == 1:
-        return f"{start} {name.capitalize()} of {same.iloc[0]['name']}: {_figure(same.iloc[0])}."
+        return f"{start} {name.capitalize()} of {_name(same.iloc[0])}: {_figure(same.iloc[0])}."
     low, high = same.iloc[0], same.iloc[-1]
-    return f"{start} Latest {name}: lowest {low['name']}, {_figure(low)}; highest {high['name']}, {_figure(high)}."
+    return f"{start} Latest {name}: lowest {_name(low)}, {_figure(low)}; highest {_name(high)}, {_figure(high)}."
+
+
+def _name(run: pd.Series) -> str:
+    return shortened(str(run["name"]))
 
 
 def _of(runs: pd.DataFrame, split: str | None) -> pd.DataFrame:
@@ -50,7 +54,7 @@ def caution(runs: pd.DataFrame) -> str:
         parts.append(f"Rewards are not of one split: {', '.join(SPLIT_NAMES.get(each, each) for each in splits)}.")
     ailing = runs[runs["health"].map(len) > 0]
     if len(ailing) == 1:
-        parts.append(f"{ailing.iloc[0]['name']}: {', '.join(ailing.iloc[0]['health'])}.")
+        parts.append(f"{_name(ailing.iloc[0])}: {', '.join(ailing.iloc[0]['health'])}.")
     elif len(ailing):
         parts.append(f"{plural(len(ailing), 'run')} have remarks under health.")
     return " ".join(parts)

@@ -52,21 +52,24 @@ def heatmap(cells: pd.DataFrame, measure: str) -> None:
     st.caption("Click a cell to open its sample below.")
 
 
-def samples(page: int, sort: str) -> pd.DataFrame:
+def samples(filters: Filters, page: int = 1, sort: str = "reward") -> pd.DataFrame:
     """One page of the samples that the filters leave. The first by reward also says how many there are, if any."""
-    return data.ask("samples", data.filters(), sort=sort, limit=PAGE, offset=(page - 1) * PAGE)
+    return data.ask("samples", filters, sort=sort, limit=PAGE, offset=(page - 1) * PAGE)
 
 
-def listing() -> None:
-    """All samples the filters leave, a page at a time; a row opens its sample."""
+def listing(filters: Filters, scope: str | None) -> None:
+    """The samples that filters leave, a page at a time; a row opens its sample. `scope`: run and split in words."""
+    st.subheader(parts.plain(f"Samples of {scope}") if scope else "All samples", anchor=False)
+    if scope and len(data.run_names()) > 1:
+        st.caption("Of the run and split chosen above. Runs without steps are listed once the sidebar names them.")
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     sort = left.selectbox(
         "Order", list(sample_words.SORT_LABELS), format_func=sample_words.SORT_LABELS.__getitem__, key="sample_sort"
     )
-    total = int(samples(1, "reward")["num_all"].max())
+    total = int(samples(filters)["num_all"].max())
     with right:
-        page = st.pagination(max(1, -(-total // PAGE)), key="sample_page") if total > PAGE else 1
-    found = samples(page, sort)
+        page = st.pagination(-(-total // PAGE), key=f"sample_page_{total}") if total > PAGE else 1
+    found = samples(filters, page, sort)
     shown = found.assign(tags=found["tags"].map(sample_words.tags))
     event = st.dataframe(
         written(shown[_columns(shown)], _FORMATS),
@@ -83,10 +86,11 @@ def listing() -> None:
 
 
 def _columns(shown: pd.DataFrame) -> list[str]:
-    """Prompts first, or ids where all prompts begin alike and tell nothing apart."""
+    """Prompts first, or ids where all prompts begin alike and tell nothing apart; how many runs, where several are."""
+    known = [each for each in _COLUMNS if each != "num_runs" or shown["num_runs"].max() > 1]
     if len(shown) > 1 and shown["prompt"].nunique() <= 1:
-        return ["sample_id", *(each for each in _COLUMNS if each not in ("sample_id", "prompt"))]
-    return list(_COLUMNS)
+        return ["sample_id", *(each for each in known if each not in ("sample_id", "prompt"))]
+    return known
 
 
 def _open(picked: tuple[str, str | None] | None, source: str) -> None:

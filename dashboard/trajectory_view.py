@@ -7,6 +7,7 @@ import streamlit as st
 
 from dashboard import data, outline, parts, trajectory_downloads, trajectory_words
 from dashboard.conversation import MAX_CHARS, conversation
+from dashboard.links import go
 from dashboard.timeline import absence, bars, timeline
 from dashboard.trajectory_downloads import rollout_named
 
@@ -64,8 +65,7 @@ def steer(facts: pd.Series, places: Sequence[int]) -> None:
             _button("Previous error", "p", None if earlier is None else {"message": str(earlier)})
             _button("Next error", "n", None if later is None else {"message": str(later)})
         if pd.notna(facts["sample_id"]):
-            target = {"sample": str(facts["sample_id"])}
-            st.page_link("app_pages/samples.py", label="All attempts at this sample", query_params=target)
+            go("All attempts at this sample", "samples", {"sample": str(facts["sample_id"])})
 
 
 def _button(label: str, shortcut: str, target: dict[str, str] | None) -> None:

@@ -85,6 +85,14 @@ def seconds(value: float | None) -> str:
     return f"{hours} h {rest_minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+def shortened(name: str, length: int = 60) -> str:
+    """A name, its middle left out where it is long: names of one sweep differ at their ends."""
+    if len(name) <= length:
+        return name
+    head = (length - 1) * 2 // 3
+    return f"{name[:head]}…{name[head + 1 - length :]}"
+
+
 def plural(count: float, word: str, words: str | None = None) -> str:
     """A count and its noun: "1 run", "2 runs"."""
     return f"{whole(count)} {word if round(float(count)) == 1 else words or word + 's'}"

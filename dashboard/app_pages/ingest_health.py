@@ -15,9 +15,10 @@ if health.empty:
 
 coverage = data.ask("coverage", data.filters())
 reasons = data.ask("reject_reasons", data.filters())
-parts.verdict(health_words.verdict(health))
+rollouts = health_words.num_rollouts(data.ask("table_sizes", data.filters()))
+parts.verdict(health_words.verdict(health, rollouts))
 parts.warning(health_words.caution(health, coverage))
-parts.figures(health_words.figures(health))
+parts.figures(health_words.figures(health, rollouts))
 
 if len(reasons):
     st.subheader("What could not be read", anchor=False)
@@ -38,7 +39,7 @@ if len(remarks):
             "runs": st.column_config.TextColumn("runs", width="medium"),
         },
         height="content" if len(remarks) <= 12 else 440,
-        row_height=36,
+        row_height=36 if remarks["remark"].str.len().max() < health_words.ONE_LINE else 60,
         key="remarks",
         alt="Warnings of the readers",
     )
@@ -57,7 +58,7 @@ if missing:
 
 st.subheader("Sources", anchor=False)
 columns = dict.fromkeys(("num_rows", "notes", "fills")) | {"num_bytes": "size"}
-parts.table(health, "ingest_health", columns=columns, formats={"num_bytes": size}, expanded=True,
+parts.table(health_words.sources(health), "ingest_health", columns=columns, formats={"num_bytes": size}, expanded=True,
             label="Every source, the last read first", on_row=opening("sources"))  # fmt: skip
 parts.how(
     "A source is the unit that is read and replaced together: a file, or a folder whose files belong to one another. "

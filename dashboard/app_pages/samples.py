@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard import data, parts, sample_view, sample_words
 
 parts.header(__doc__ or "")
-if sample_view.samples(1, "reward").empty:
+if sample_view.samples(data.filters()).empty:
     parts.missing("sample")
     st.stop()
 
@@ -22,8 +22,7 @@ if chosen is not None and cells is not None and not cells.empty:
     sample_view.heatmap(cells, chosen[1])
 if "sample" in st.query_params:
     sample_view.one(st.query_params["sample"], st.query_params.get("sample_in"))
-st.subheader("All samples", anchor=False)
-sample_view.listing()
+sample_view.listing(data.filters() if chosen is None else chosen[0], None if chosen is None else chosen[2])
 if cells is not None and not cells.empty:
     parts.table(cells, "sample_heatmap_cells", label="Table of the heatmap")
 parts.how(

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from dashboard import charts
-from dashboard.charts_curves import STATUS_COLOURS, Looks, score_figure, stop_figure
+from dashboard.charts_curves import STATUS_COLOURS, Looks, Series, score_figure, small_multiples, stop_figure
+from dashboard.charts_distributions import MAX_GROUPS, cumulative
 from dashboard.compare_charts import at_one_place
 from ingest.schema import STATUSES
 
@@ -113,3 +114,24 @@ def test_the_first_panels_titles_lie_below_the_legend() -> None:
 def test_samples_at_one_place_are_counted() -> None:
     assert at_one_place(np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.5, 0.5])).tolist() == [2, 1, 2]
     assert at_one_place(np.array([]), np.array([])).tolist() == []
+
+
+def test_a_panel_of_nothing_but_zeros_does_not_reach_to_100_percent() -> None:
+    frame = pd.DataFrame({"run_id": "r", "split": "valid", "step": [0, 5], "num_rollouts": 9})
+    frame = frame.assign(none=[0.0, 0.0], some=[0.0, 0.002], calls=[0, 0])
+    panels = [Series("none", "a", digits=".1%"), Series("some", "b", digits=".1%"), Series("calls", "c")]
+    drawn = small_multiples(frame, Looks({"r": "r"}), panels)
+    assert drawn.layout.yaxis.range == (0, 0.05)
+    assert drawn.layout.yaxis2.range is None
+    assert drawn.layout.yaxis3.range == (0, 1)
+
+
+@pytest.mark.parametrize("total", range(2, MAX_GROUPS + 1))
+def test_steps_of_one_run_go_from_grey_to_its_blue_through_paler_ones(total: int) -> None:
+    frame = pd.DataFrame({"run_id": "r", "split": "valid", "step": range(total), "value": 1.0, "num_rollouts": 3})
+    drawn = cumulative(frame.assign(share_at_most=1.0), Looks({"r": "r"}), "calls")
+    colours = [each.line.color for each in drawn.data]
+    assert (colours[0], colours[-1]) == (charts.BASELINE, charts.CANDIDATE)
+    assert len(set(colours)) == total
+    assert not set(colours[1:-1]) & set(charts.RUN_COLOURS)
+    assert [luminance(each) for each in colours[1:]] == sorted((luminance(each) for each in colours[1:]), reverse=True)

@@ -159,3 +159,21 @@ def test_a_run_whose_environment_is_not_named_is_drawn_beside_those_of_others() 
     assert [each.text for each in figure.layout.annotations] == ["maze", "shop", "environment not named"]
     points = [trace for trace in figure.data if trace.customdata is not None]
     assert [(trace.customdata[0]["run_id"], trace.yaxis) for trace in points] == [("r", "y"), ("b", "y2"), ("c", "y3")]
+
+
+def test_of_many_tools_those_with_the_most_repeats_are_drawn_in_their_order() -> None:
+    rows = [
+        {
+            "run_id": "r",
+            "tool": f"t{each:02}",
+            "num_calls": 99,
+            "repeat_rate": 0.1,
+            "num_exact_repeats": each % 20,
+            "num_same_output": each % 20,
+            "num_wasted_calls": each % 20,
+            **dict.fromkeys(("num_near_repeats", "num_unknown_output", "num_different_output"), 0),
+        }
+        for each in range(20)
+    ]
+    drawn = charts_repeats.tool_figure(pd.DataFrame(rows), {})
+    assert list(drawn.data[0].y) == [f"t{each:02}" for each in range(5, 20)]

@@ -121,7 +121,8 @@ def test_claims_stand_beside_chance(tmp_path):
     said = compare_words.claims(frame)
     assert said.startswith("Better with tool calls not up: 100 % of samples [34 %, 100 %]; chance alone gives ")
     # Rewards of a sample are .1 apart: s² = .005, so that the band is √(.005·(½+½)).
-    assert "Differences within ±0.071 reward and ±0 tool calls count as the same (attempts at a sample never" in said
+    assert "Differences within ±0.071 reward and ±0 tool calls (attempts at a sample never differ) count" in said
+    assert said.endswith("count as the same here; the first sentence counts any difference.")
 
 
 def test_plots_show_every_sample_and_all_nine_quadrants(tmp_path):

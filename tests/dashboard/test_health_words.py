@@ -10,6 +10,7 @@ HEALTH = pd.DataFrame(
         "num_rejects": [0, 3, 1],
         "num_bytes": [1_000, 500, 500],
         "notes": ['["odd", "rare"]', '["odd"]', "no list"],
+        "num_rows": ['{"rollouts": 10}', '{"rejects": 3}', '{"rejects": 1, "rollouts": 5}'],
     }
 )
 COVERAGE = pd.DataFrame(
@@ -22,14 +23,14 @@ COVERAGE = pd.DataFrame(
 
 
 def test_the_verdict_counts_sources_and_bad_records() -> None:
-    assert health_words.verdict(HEALTH) == (
+    assert health_words.verdict(HEALTH, 15) == (
         "2 sources read: 15 rollouts in 2 runs. 4 records of 2 sources could not be read."
     )
-    assert health_words.verdict(HEALTH.assign(num_rejects=0)).endswith("and not one bad record.")
+    assert health_words.verdict(HEALTH.assign(num_rejects=0), 15).endswith("and not one bad record.")
 
 
 def test_figures_count_a_source_of_two_runs_once() -> None:
-    told = {each.label: each.value for each in health_words.figures(HEALTH)}
+    told = {each.label: each.value for each in health_words.figures(HEALTH, 15)}
     assert told == {"Sources": "2", "Rollouts": "15", "Bad records": "4", "Warnings": "3", "Read": "1.5 kB"}
 
 
@@ -58,3 +59,15 @@ def test_shares_by_run_and_what_is_absent() -> None:
 def test_what_is_missing_names_who_brings_it() -> None:
     assert health_words.absence("cost", ["TRL", "verl"]) == "cost: brought by TRL, verl"
     assert health_words.absence("cost", []) == "cost: no known format brings it"
+
+
+def test_lines_that_make_up_rollouts_together_are_told_and_are_not_barren() -> None:
+    sizes = pd.DataFrame({"table_name": ["runs", "rollouts"], "num_rows": [1, 7]})
+    assert health_words.num_rollouts(sizes) == 7
+    assert health_words.num_rollouts(sizes[:1]) == 0
+    assert health_words.sources(HEALTH) is HEALTH
+    pieces = HEALTH.assign(num_rows=['{"parts": 40}', '{"parts": 3, "rejects": 3}', "{}"])
+    shown = health_words.sources(pieces)
+    assert shown.columns.tolist()[2:4] == ["num_rollouts", health_words.JOINED]
+    assert shown[health_words.JOINED].tolist() == [40, 3, 0]
+    assert health_words.caution(pieces, COVERAGE.assign(num_step=1)) == ""

@@ -152,6 +152,18 @@ def test_samples_say_their_verdict_and_open_one(store: Path) -> None:
     assert "this store does not hold it" in texts(opened("samples", sample="nothing"))
 
 
+def test_the_list_of_samples_holds_the_run_and_split_chosen_above_it(store: Path) -> None:
+    app = opened("samples", heatmap_run="job")
+    assert "Samples of job, valid" in [each.value for each in app.subheader]
+    assert sorted(app.dataframe[-2].value["sample_id"]) == ["a", "b"]
+    assert "num_runs" not in app.dataframe[-2].value
+
+
+def test_all_attempts_at_a_sample_are_a_plain_link(store: Path) -> None:
+    app = trajectory(store, "long")
+    assert any('href="samples?sample=a"' in each.proto.body for each in app.get("html"))
+
+
 def test_ingest_health_names_bad_records_and_what_is_missing(store: Path) -> None:
     app = opened("ingest_health")
     said = texts(app)

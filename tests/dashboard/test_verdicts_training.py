@@ -203,7 +203,7 @@ def test_repeats_tell_what_came_back_and_what_was_wasted() -> None:
         "1\u202f200 tokens, 7.5 s)."
     )
     assert repeat_words.verdict(repeats(num_exact_repeats=0), NAMES) == (
-        "zava: none of 100 calls in 20 rollouts repeats an earlier one exactly, 3 nearly."
+        "zava: no call repeats an earlier one exactly, 3 do nearly (of 100 calls in 20 rollouts)."
     )
     assert "none of these was wasted" in repeat_words.verdict(repeats(num_wasted_calls=0), NAMES)
     assert repeat_words.verdict(repeats(num_calls=0), NAMES) == "zava: no call whose repeats could be told."

@@ -45,3 +45,9 @@ def test_what_leaves_nothing_is_named() -> None:
 
 def test_what_a_link_asks_for_in_vain_is_named() -> None:
     assert "runs that this store does not hold: a, b, c and 1 more" in words.unknown("run_ids", ["a", "b", "c", "d"])
+
+
+def test_a_long_name_keeps_both_its_ends() -> None:
+    assert words.shortened("x" * 60) == "x" * 60
+    assert words.shortened("a" * 100 + "lr-3e-5", 10) == "aaaaaa…e-5"
+    assert len(words.shortened("é" * 300)) == 60
