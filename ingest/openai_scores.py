@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.dialects import Values, content_text
 from ingest.openai_trace import Trace
-from ingest.reading import number, text
+from ingest.reading import number, odd_score, text
 
 _CRITERION = re.compile(r"(?P<name>.+?)[-_ ](?P<id>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})", re.S)
 _RESULT_KEYS = frozenset({"name", "type", "score", "passed", "sample"})
@@ -38,7 +38,7 @@ def scores_of(results: Any) -> list[Values]:
             {
                 "grader": name,
                 "value": number(score),
-                "text_value": score if isinstance(score, str) else None,
+                "text_value": odd_score(score),
                 "passed": passed if isinstance(passed, bool) else None,
                 "explanation": _explanation(result.get("sample")),
                 "kind": "reward" if len(entries) == 1 else "subscore",

@@ -200,6 +200,13 @@ def number(value: Any) -> float | None:
     return None
 
 
+def odd_score(stated: Any) -> str | None:
+    """A stated score that is no finite number, as text to be kept; None where it is a number or nothing is stated."""
+    if stated is None or number(stated) is not None:
+        return None
+    return str(stated) if isinstance(stated, float) else text(stated)
+
+
 def whole(value: Any) -> int | None:
     """An integer that fits 64 bits, or None. `3.0` and `"3"` are 3; True is not a count."""
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 20:

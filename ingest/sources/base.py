@@ -101,6 +101,10 @@ class Note:
     text: str
 
 
+NOT_SCORED = Note(
+    "Some rewards are stated but are no finite numbers: these rollouts are not scored (NULL), what was stated is kept "
+    "in their metadata or with their scores."
+)
 Record = Rollout | Rollouts | Row | Fragment | Reject | Note
 
 

@@ -18,7 +18,7 @@ from ingest.errors import UnreadableError
 from ingest.openai_files import ITEM, RUN, Broken, Document, documents, folder_kinds, json_files, kind_of
 from ingest.openai_items import EvalRun, is_item, rollout, step_of
 from ingest.reading import Peek, dump_json, number, text, timestamp
-from ingest.sources.base import Note, Options, Part, Record, Reject, Rollout, Row, Values
+from ingest.sources.base import NOT_SCORED, Note, Options, Part, Record, Reject, Rollout, Row, Values
 
 NAME = "openai_evals"
 TITLE = "OpenAI Evals output items"
@@ -245,6 +245,8 @@ def _notes(found: Rollout, run: EvalRun) -> Iterator[Note]:
         yield Note("The grader was given another text than the trace's last message (metadata.graded_answer).")
     if '"skipped_spans"' in metadata:
         yield Note("Spans that are neither GENERATION nor FUNCTION, or no spans at all, were skipped.")
+    if any(score.get("text_value") is not None for score in found.scores):
+        yield NOT_SCORED
     if run.is_name_guessed:
         yield Note("The training step was taken from the name of a file or folder: the items name no run.")
     if run.name is None:

@@ -151,7 +151,7 @@ class _Reader:
                 continue
             offset, record = found
             if not verifiers_episode.is_record(record):
-                records: Iterator[Record] = iter((verifiers_legacy.row(record, offset, rows),))
+                records: Iterator[Record] = verifiers_legacy.records(record, offset, rows)
                 known: dict[str, Values] = {}
             else:
                 if "traces" not in record:

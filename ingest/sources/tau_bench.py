@@ -17,8 +17,19 @@ from typing import Any
 
 from ingest.dialects import Conversation, chat
 from ingest.errors import UnreadableError
-from ingest.reading import Peek, dump_json, number, parse_json, read_bytes, seconds_between, text, timestamp, whole
-from ingest.sources.base import Note, Options, Part, Record, Reject, Rollout, Row, Values
+from ingest.reading import (
+    Peek,
+    dump_json,
+    number,
+    odd_score,
+    parse_json,
+    read_bytes,
+    seconds_between,
+    text,
+    timestamp,
+    whole,
+)
+from ingest.sources.base import NOT_SCORED, Note, Options, Part, Record, Reject, Rollout, Row, Values
 from ingest.tau_messages import agent_usage, read_messages, read_ticks
 from ingest.tau_scores import graded_v1, graded_v2
 
@@ -48,7 +59,10 @@ STATUS = {
 `user_error` is the simulator's fault; `too_many_errors` is a budget of failed calls used up; an unknown one is NULL."""
 
 _V1 = frozenset({"task_id", "reward", "traj", "info"})
-_V1_NAME = re.compile(r"(?P<agent>tool-calling|few-shot|react|act)-(?P<model>.+)-(?P<temperature>[\d.]+)_range_.*")
+_V1_NAME = re.compile(
+    r"(?P<agent>tool-calling|few-shot|react|act)-(?P<model>.+)-(?P<temperature>\d+(?:\.\d+)?)_range_.*"
+)
+_KEPT_V1 = ("user_cost", "source", "traceback")
 _DOMAIN = re.compile(r"(?<![a-z])(airline|retail|telecom)(?![a-z])")
 
 
@@ -117,6 +131,8 @@ def _v1(path: Path, records: list[Any]) -> Iterator[Record]:
         rollout.values.update(position=position, raw_ref=f"{path.name}[{position}]", model=model)
         rollout.values.update(environment=environment, agent=name["agent"] if name else None)
         yield rollout
+        if odd_score(record.get("reward")) is not None:
+            yield NOT_SCORED
 
 
 def _rollout_v1(record: Values) -> Rollout:
@@ -135,7 +151,7 @@ def _rollout_v1(record: Values) -> Rollout:
         "error_message": text(info.get("error")),
         "error_type": "error" if failed else None,
         "final_answer": _final_answer(talk),
-        "metadata": dump_json({key: info[key] for key in ("user_cost", "source", "traceback") if key in info} or None),
+        "metadata": dump_json(_stated(record, {key: info[key] for key in _KEPT_V1 if key in info}) or None),
     }
     asked = {key: task[key] for key in ("actions", "outputs") if key in task}
     sample = {"prompt_text": text(task.get("instruction")), "reference": dump_json(asked or None)}
@@ -288,13 +304,22 @@ def _simulation(
     sample = _sample(tasks.get(values["sample_id"]))
     calls, scores = talk.tool_calls if talk else [], graded_v2(_object(simulation, "reward_info"))
     yield Rollout(values, talk.messages if talk else None, calls, scores, sample)
+    if odd_score(_object(simulation, "reward_info").get("reward")) is not None:
+        yield NOT_SCORED
 
 
 def _metadata(simulation: Values) -> Values:
-    kept = ("seed", "mode", "user_cost", "provider_session_id", "hallucination_retries_used", "review", "info")
-    found = {key: simulation[key] for key in kept if simulation.get(key) is not None}
+    kept = ("seed", "mode", "user_cost", "agent_usage", "provider_session_id", "hallucination_retries_used", "review")
+    found = {key: simulation[key] for key in (*kept, "info") if simulation.get(key) is not None}
+    found = _stated(_object(simulation, "reward_info"), found)
     note = _object(simulation, "reward_info").get("info")
     return {**found, "reward_note": note} if isinstance(note, dict) and any(note.values()) else found
+
+
+def _stated(graded: Values, metadata: Values) -> Values:
+    """The metadata, with a reward that is no number."""
+    stated = odd_score(graded.get("reward"))
+    return metadata if stated is None else {**metadata, "reward": stated}
 
 
 def _sample(task: Values | None) -> Values | None:

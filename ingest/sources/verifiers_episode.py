@@ -18,8 +18,8 @@ from datetime import datetime
 from typing import Any
 
 from ingest.dialects import chat
-from ingest.reading import dump_json, number, seconds_between, text, timestamp, whole
-from ingest.sources.base import Record, Reject, Rollout, Values
+from ingest.reading import dump_json, number, odd_score, seconds_between, text, timestamp, whole
+from ingest.sources.base import NOT_SCORED, Record, Reject, Rollout, Values
 from ingest.sources.verifiers_folder import model_of
 from ingest.sources.verifiers_trace import (
     TraceReader,
@@ -65,7 +65,10 @@ def episode(record: Values, offset: int, place: Place) -> Iterator[Record]:
         yield _without_trace(record, shared, offset, place)
     for index, trace in enumerate(traces):
         if isinstance(trace, dict):
-            yield _trace(trace, record, dict(shared), Position(offset, index, place.file))
+            made = _trace(trace, record, dict(shared), Position(offset, index, place.file))
+            yield made
+            if any(score.get("text_value") is not None for score in made.scores):
+                yield NOT_SCORED
         else:
             yield Reject("a trace must be an object", f"{offset}#{index}", str(trace)[:200], place.file)
 
@@ -216,7 +219,9 @@ def scores_of(rewards: Any, metrics: Any) -> tuple[float | None, list[Values]]:
         elif stated.get("score") is not None:
             is_broken = True
         kept = weight if isinstance(entry, dict) else None
-        rows.append({"grader": name, "value": value, "weight": kept, "kind": "subscore"})
+        odd = odd_score(stated.get("score"))
+        said = {} if odd is None else {"text_value": odd}
+        rows.append({"grader": name, "value": value, "weight": kept, "kind": "subscore", **said})
     taken = {row["grader"] for row in rows}
     for name, entry in object_of(metrics).items():
         grader = f"metrics/{name}" if name in taken else name

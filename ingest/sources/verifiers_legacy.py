@@ -4,7 +4,7 @@ Spec: `verifiers.legacy.utils.save_utils` (RolloutOutput). Sample: `outputs/eval
 prime-rl wrote the same rows into `step_N/train_rollouts.jsonl`. Variants read: tool calls as objects or as JSON texts,
 timing in milliseconds or as spans in seconds, error null, text or object, metrics in an object or only at top level,
 prompt and completion as messages or as text, `rollout_id` `"<example>:<n>"`. A `metrics` object does not say which of
-its numbers the reward is made of, so that all of them are stored as metrics.
+its numbers the reward is made of, so that all of them are stored as metrics. Parquet: `ingest.verifiers_parquet`.
 
 | how a row ended | status |
 |---|---|
@@ -22,8 +22,9 @@ from typing import Any
 
 from ingest.dialects import Conversation, chat, content_text, from_text
 from ingest.errors import UnreadableError
-from ingest.reading import Peek, dump_json, number, parse_json, seconds_between, text, timestamp, whole
-from ingest.sources.base import Options, Part, Record, Reject, Rollout, Row, Values, objects
+from ingest.parquet_rows import objects as parquet_objects
+from ingest.reading import Peek, dump_json, number, odd_score, parse_json, seconds_between, text, timestamp, whole
+from ingest.sources.base import NOT_SCORED, Options, Part, Record, Reject, Rollout, Row, Values, objects
 from ingest.sources.verifiers_folder import (
     environment_of,
     first_object,
@@ -44,6 +45,8 @@ from ingest.sources.verifiers_trace import (
     stream_summary,
     told_text,
 )
+from ingest.verifiers_parquet import is_rows as is_parquet_rows
+from ingest.verifiers_parquet import plain, run_of
 
 NAME = "verifiers_legacy"
 TITLE = "verifiers results up to 0.1.x (results.jsonl)"
@@ -82,7 +85,7 @@ def matches(peek: Peek) -> bool:
         inner = Peek(peek.path / FILE)
         settings = metadata_of(peek.path)
         return is_row(first_object(inner)) or (not inner.head and environment_of(settings) is not None)
-    return is_row(first_object(peek))
+    return is_parquet_rows(peek.path) if peek.is_parquet else is_row(first_object(peek))
 
 
 def is_row(record: Values) -> bool:
@@ -113,11 +116,15 @@ _COMMON = frozenset(
 
 def default_run(path: Path) -> str:
     """The eval: `<env>--<model>--<folder>`."""
+    if path.is_file() and Peek(path).is_parquet:
+        return run_of(path)
     return run_name(path, frozenset({FILE}))
 
 
 def split(path: Path) -> Sequence[Part]:
     """The one file, a big one in pieces."""
+    if path.is_file() and Peek(path).is_parquet:
+        return (Part(path),)
     return pieces(path / FILE if path.is_dir() else path)
 
 
@@ -130,6 +137,9 @@ def read(part: Part, options: Options) -> Iterator[Record]:
     file = part.path / FILE if part.path.is_dir() else part.path
     if not file.is_file():
         raise UnreadableError(f"{file}: there is no such file")
+    if Peek(file).is_parquet:
+        yield from _parquet(file)
+        return
     settings = metadata_of(file.parent)
     if part.start == 0 and (settings or file.name == FILE):
         yield _run(settings)
@@ -141,7 +151,21 @@ def read(part: Part, options: Options) -> Iterator[Record]:
             found.file = file.name
             yield found
         else:
-            yield row(found[1], found[0], place)
+            yield from records(found[1], found[0], place)
+
+
+def _parquet(file: Path) -> Iterator[Record]:
+    """Rollouts of a Parquet file: without a step it is an eval that was pushed."""
+    for found in parquet_objects(file, file.name):
+        if isinstance(found, Reject):
+            yield found
+            continue
+        record = plain(found[1])
+        home = text(record.pop("run_id", None))
+        for made in records(record, found[0], Place(file.name, None if "step" in record else "valid")):
+            if isinstance(made, Rollout):
+                made.run = home
+            yield made
 
 
 def _run(settings: Values) -> Row:
@@ -160,6 +184,13 @@ def _run(settings: Values) -> Row:
         "code_reference": text(version.get("vf_commit") or version.get("verifiers") or version.get("vf_version")),
     }
     return Row("runs", values)
+
+
+def records(record: Values, offset: int, place: Place) -> Iterator[Record]:
+    """The rollout of one row, and what is to be said of it."""
+    yield row(record, offset, place)
+    if odd_score(record.get("reward")) is not None:
+        yield NOT_SCORED
 
 
 def row(record: Values, offset: int, place: Place) -> Record:
@@ -191,7 +222,10 @@ def row(record: Values, offset: int, place: Place) -> Record:
         "position": offset,
     }
     scores, extras = _scores(record, place.settings)
-    kept = {key: value for key, value in record.items() if key in extras or key in ("info", "timing", "task")}
+    kept = {
+        key: value for key, value in record.items() if key in extras or key in ("info", "timing", "task", "error_chain")
+    }
+    kept["reward"] = odd_score(record.get("reward"))
     values["metadata"] = dump_json({key: value for key, value in kept.items() if value not in (None, {}, [])})
     sample: Values = {"prompt_text": prompt, "prompt_hash": digest(prompt), "reference": text(record.get("answer"))}
     has_messages = record.get("prompt") is not None or record.get("completion") is not None

@@ -19,8 +19,8 @@ from typing import Any
 from ingest.chat_template import segments
 from ingest.dialects import Conversation, from_text, prompt_hash, prompt_text
 from ingest.errors import UnreadableError
-from ingest.reading import Peek, dump_json, is_compressed, number, text, whole
-from ingest.sources.base import Note, Options, Part, Record, Reject, Rollout, Row, Values, objects
+from ingest.reading import Peek, dump_json, is_compressed, number, odd_score, text, whole
+from ingest.sources.base import NOT_SCORED, Note, Options, Part, Record, Reject, Rollout, Row, Values, objects
 
 NAME = "verl"
 TITLE = "verl rollout and validation dumps"
@@ -165,6 +165,7 @@ def _beside(folder: Path) -> Iterator[Record]:
 
 
 def _metrics(part: Part) -> Iterator[Record]:
+    others: set[str] = set()
     for found in objects(part):
         if isinstance(found, Reject):
             found.file = str(part.path)
@@ -180,6 +181,10 @@ def _metrics(part: Part) -> Iterator[Record]:
                 side = "valid" if name.startswith("val") else "train"
                 values = {"step": whole(row.get("step")), "split": side, "name": name, "value": number(value)}
                 yield Row("metrics", {**values, "position": offset})
+            else:
+                others.add(name)
+    if others:
+        yield Note(f"No numbers, and so no metrics: {', '.join(sorted(others))[:300]}.")
 
 
 def _rollouts(part: Part) -> Iterator[Record]:
@@ -187,12 +192,13 @@ def _rollouts(part: Part) -> Iterator[Record]:
     seen: set[str | None] = set()
     session: str | None = None
     rows: list[tuple[int, Values]] = []
-    dropped = False
+    dropped = is_odd = False
     for found in _rows(part):
         if isinstance(found, Reject):
             yield found
             continue
         offset, row = found
+        is_odd |= odd_score(row.get("score")) is not None
         dropped |= any(_is_long_list(value) for value in row.values())
         own = _session(row)
         if own is not None and own == session:
@@ -207,6 +213,8 @@ def _rollouts(part: Part) -> Iterator[Record]:
             seen.add(own)
     if rows:
         yield _rollout(part.path, rows)
+    if is_odd:
+        yield NOT_SCORED
     if dropped:
         yield Note("Long lists of numbers (token ids, masks, log-probabilities) in verl dumps are not stored.")
 
@@ -249,6 +257,9 @@ def _rollout(path: Path, rows: list[tuple[int, Values]]) -> Rollout:
     uid = _UID.fullmatch(str(first.get("uid") or ""))
     extra = {name: value for name, value in last.items() if name not in _OWN and not _is_long_list(value)}
     kept = {name: value for name, value in extra.items() if not isinstance(value, bool | int | float)}
+    kept |= {name: last[name] for name in ("step", "uid") if _is_unread(name, last.get(name))}
+    if (stated := odd_score(last.get("score"))) is not None:
+        kept["score"] = stated
     if len(rows) > 1:
         kept |= {"num_segments": len(rows)} | ({} if is_joined else {"segments": "inputs of later segments left out"})
     values: Values = {
@@ -273,6 +284,11 @@ def _rollout(path: Path, rows: list[tuple[int, Values]]) -> Rollout:
         "reference": text(last.get("gts")),
     }
     return Rollout(values, talk.messages, talk.tool_calls, _scores(extra), sample if asked else None)
+
+
+def _is_unread(name: str, value: Any) -> bool:
+    """Whether a field of ours holds what no column takes."""
+    return value is not None and (whole(value) is None if name == "step" else not _UID.fullmatch(str(value)))
 
 
 def _verdict(acc: Any) -> bool | None:

@@ -4,13 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ingest.discover import discover
+from ingest.errors import UnreadableError
 from ingest.reading import Peek
 from ingest.schema import table
 from ingest.sources import verifiers, verifiers_legacy
-from ingest.sources.base import FIELDS, Options, Part, Record, Reject, Rollout, Row
+from ingest.sources.base import FIELDS, NOT_SCORED, Options, Part, Record, Reject, Rollout, Row
 
 Values = dict[str, Any]
 
@@ -292,6 +295,76 @@ def test_rows_fit_the_schema(tmp_path: Path) -> None:
     assert all(row.keys() <= set(table("scores").names) for row in found.scores)
     assert (found.sample or {}).keys() <= set(table("samples").names)
     assert FIELDS.keys() >= verifiers_legacy.FILLS
+
+
+PLATFORM = {
+    "run_id": "job-7",
+    "step": 12,
+    "tag": "train",
+    "problem_id": 4,
+    "sample_id": 1,
+    "prompt": json.dumps(SAID),
+    "completion": json.dumps([{"role": "assistant", "content": None, "tool_calls": [NESTED]}]),
+    "answer": "7",
+    "env_name": "count",
+    "reward": 0.5,
+    "advantage": -0.25,
+    "metrics": '{"right": 1.0}',
+    "timing": '{"generation_ms": 1500.0, "scoring_ms": 500.0}',
+    "num_input_tokens": 30,
+    "num_output_tokens": 12,
+}
+
+
+class TestParquet:
+    def test_a_data_set_pushed_to_the_hub(self, tmp_path: Path) -> None:
+        path = tmp_path / "count-m" / "data" / "train-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True)
+        called = [{"role": "assistant", "content": None, "tool_calls": [NESTED]}, {"role": "tool", "content": "7"}]
+        pq.write_table(
+            pa.Table.from_pylist([row(metrics={"a": 1.0}), row(completion=called, metrics={"b": 2.0})]), path
+        )
+        assert verifiers_legacy.matches(Peek(path))
+        assert verifiers_legacy.default_run(path) == "count-m"
+        first, second = rollouts(path)
+        assert (first.values["sample_id"], first.values["reward"], first.values["split"]) == ("4", 0.5, "valid")
+        assert [[(each["grader"], each["value"]) for each in one.scores] for one in (first, second)] == [
+            [("a", 1.0)],
+            [("b", 2.0)],
+        ]
+        assert [(call["tool"], call["output_text"]) for call in second.tool_calls] == [("sql", "7")]
+        assert (second.values["position"], second.values["raw_ref"]) == (1, "train-00000-of-00001.parquet:1")
+
+    def test_what_prime_rl_uploads(self, tmp_path: Path) -> None:
+        path = tmp_path / "upload.parquet"
+        pq.write_table(pa.Table.from_pylist([PLATFORM]), path)
+        (found,) = discover([path]).found
+        assert found.source.NAME == "verifiers_legacy"
+        (one,) = rollouts(path)
+        kept = ("sample_id", "step", "split", "environment", "advantage", "input_tokens", "output_tokens", "latency_s")
+        assert [one.values[name] for name in kept] == ["4", 12, None, "count", -0.25, 30, 12, 2.0]
+        assert (one.run, one.tool_calls[0]["tool"], one.scores[0]["grader"]) == ("job-7", "sql", "right")
+        assert json.loads(one.values["metadata"])["tag"] == "train"
+
+    def test_other_parquet_is_not_claimed_and_a_broken_one_is_unreadable(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.parquet"
+        pq.write_table(
+            pa.table({"step": [1], "prompt": ["a"], "completion": ["b"], "f": [1.0], "advantage": [0.0]}), path
+        )
+        assert not verifiers_legacy.matches(Peek(path))
+        path.write_bytes(path.read_bytes()[:-1])
+        with pytest.raises(UnreadableError, match="not a whole Parquet file"):
+            records(path)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept"), [("1.0", "1.0"), ([1], "[1]"), (float("nan"), "nan"), (True, None), (None, None)]
+)
+def test_a_reward_that_is_stated_and_no_number_is_said(tmp_path: Path, stated: Any, kept: str | None) -> None:
+    found = records(write(tmp_path / "rows.jsonl", row(reward=stated)))
+    (one,) = [each for each in found if isinstance(each, Rollout)]
+    assert json.loads(one.values["metadata"] or "{}").get("reward") == kept
+    assert (NOT_SCORED in found) is (kept is not None)
 
 
 class TestRealFiles:
