@@ -47,7 +47,7 @@ def written(frame: pd.DataFrame, formats: Mapping[str, Format] | None = None) ->
 def _by_type(values: "pd.Series[Any]") -> Format | None:
     if pd.api.types.is_bool_dtype(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
         return _text
-    return whole if pd.api.types.is_integer_dtype(values.dtype) else four
+    return whole if (values.dropna() % 1 == 0).all() else four
 
 
 def _text(value: Any) -> str:

@@ -99,7 +99,7 @@ def _points(rows: pd.DataFrame, cost: str, name: str, colour: str, symbol: str) 
         marker={
             "color": colour,
             "symbol": symbol,
-            "size": np.minimum(9 + 4 * np.sqrt(together - 1), 26),
+            "size": np.minimum(10 + 4 * np.sqrt(together - 1), 26),
             "opacity": 0.75,
             "line": {"width": 1, "color": "white"},
         },

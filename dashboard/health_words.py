@@ -30,7 +30,7 @@ COVERED = {
 _OWN_TABLES = ("subscores", "metrics", "checkpoints")
 
 
-ONE_LINE = 95
+ONE_LINE = 100
 """Characters of a remark that fit into its column."""
 JOINED = "lines joined by rollout_id"
 """Heading of the lines of event logs: none is a rollout, several make one up together."""

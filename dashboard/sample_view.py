@@ -86,8 +86,10 @@ def listing(filters: Filters, scope: str | None) -> None:
 
 
 def _columns(shown: pd.DataFrame) -> list[str]:
-    """Prompts first, or ids where all prompts begin alike and tell nothing apart; how many runs, where several are."""
-    known = [each for each in _COLUMNS if each != "num_runs" or shown["num_runs"].max() > 1]
+    """Prompts first, or ids where all prompts begin alike and tell nothing apart; what says nothing is left out."""
+    idle = {name for name in ("environment", "tags") if not shown[name].replace("", pd.NA).notna().any()}
+    idle |= {"num_runs"} if shown["num_runs"].max() < 2 else set()
+    known = [each for each in _COLUMNS if each not in idle]
     if len(shown) > 1 and shown["prompt"].nunique() <= 1:
         return ["sample_id", *(each for each in known if each not in ("sample_id", "prompt"))]
     return known
