@@ -13,6 +13,9 @@ BLOCK_BYTES = 16 * 1024 * 1024
 """Bytes of lines that are read together: enough for columns to pay, few enough for many workers."""
 _PIECE_BYTES = 1024 * 1024
 """A long line is read in such pieces, so that one without end is skipped in little memory."""
+_SLACK_BYTES = 1024 * 1024
+"""Room for the rest of a block's last line; for a longer one the block is copied."""
+_LINE_END = 10
 Entry = TypeVar("Entry")
 _END = object()
 
@@ -31,14 +34,14 @@ def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[
             yield offset, None
             continue
         here = offset
-        for line in block.split(b"\n"):
+        for line in bytes(block).split(b"\n"):
             bare = (line.removeprefix(BOM) if here == 0 else line).strip(b" \t\r")
             if bare:
                 yield here, bare
             here += len(line) + 1
 
 
-def blocks(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes | None]]:
+def blocks(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[int, memoryview | None]]:
     """The same lines, many at once as they stand in the file: (byte offset of the first, lines with their ends).
 
     Raises:
@@ -50,42 +53,84 @@ def blocks(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple
             if start:
                 file.seek(start - 1)
                 offset = start - 1 + len(file.readline())
+            buffer = _Buffer()
             while end is None or offset < end:
-                pieces: list[bytes] = []
                 try:
-                    rest = _read_lines(file, BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset), pieces)
+                    block, skipped = buffer.read(file, BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset))
                 except DAMAGE:
-                    block = b"".join(pieces)
-                    yield offset, block[: block.rfind(b"\n") + 1]
+                    yield offset, buffer.whole_lines()
                     raise
-                block = b"".join(pieces)
-                if not block:
-                    return
-                if rest:
-                    whole = block.rfind(b"\n") + 1
+                size = len(block)
+                if skipped:
+                    whole = buffer.whole_lines()
                     if whole:
-                        yield offset, block[:whole]
-                    yield offset + whole, None
-                else:
+                        yield offset, whole
+                    yield offset + len(whole), None
+                elif size:
                     yield offset, block
-                offset += len(block) + rest
+                else:
+                    return
+                del block
+                offset += size + skipped
     except DAMAGE as error:
         raise UnreadableError(f"{path}: damaged or unreadable ({error}); what came before it was kept") from error
 
 
-def _read_lines(file: BinaryIO, size: int, pieces: list[bytes]) -> int:
-    """Collect about `size` bytes, the last line whole; returns how many bytes of it were skipped as too long."""
-    while size > 0 and (piece := file.read1(size)):  # type: ignore[attr-defined]  # every file that `open_binary` opens has it
-        pieces.append(piece)
-        size -= len(piece)
-    count, length = len(pieces), 0
-    while pieces and not pieces[-1].endswith(b"\n") and (piece := file.readline(_PIECE_BYTES)):
-        pieces.append(piece)
-        length += len(piece)
-        if length > MAX_LINE_BYTES:
-            del pieces[count:]
-            return length + (0 if piece.endswith(b"\n") else _skip_line(file))
-    return 0
+class _Buffer:
+    """Memory that blocks are read into: what was used before, as soon as nobody looks at it any more.
+
+    Fresh memory for every block costs more than reading it: the system has to clear it first.
+    """
+
+    def __init__(self) -> None:
+        self._used: list[bytearray] = []
+        self._bytes = bytearray()
+        self._filled = 0
+
+    def read(self, file: BinaryIO, size: int) -> tuple[memoryview, int]:
+        """About `size` bytes, the last line whole; and how many bytes of it were skipped as too long."""
+        self._make(size + _SLACK_BYTES)
+        with memoryview(self._bytes) as view:
+            while self._filled < size and (count := file.readinto1(view[self._filled : size])):  # type: ignore[attr-defined]  # every file that `open_binary` opens has it
+                self._filled += count
+        if not self._filled or self._bytes[self._filled - 1] == _LINE_END:
+            return self._view(self._filled), 0
+        last = file.readline(MAX_LINE_BYTES)
+        self._append(last)
+        is_cut = len(last) == MAX_LINE_BYTES and not last.endswith(b"\n")
+        return self._view(self._filled), _skip_line(file) if is_cut else 0
+
+    def whole_lines(self) -> memoryview:
+        """What was read last, without the line it ends within."""
+        return self._view(self._bytes.rfind(b"\n", 0, self._filled) + 1)
+
+    def _view(self, size: int) -> memoryview:
+        return memoryview(self._bytes)[:size]
+
+    def _make(self, size: int) -> None:
+        self._filled = 0
+        self._bytes = next((each for each in self._used if len(each) == size and _is_free(each)), bytearray())
+        if not self._bytes:
+            self._bytes = bytearray(size)
+            self._used = [self._bytes, *self._used[:2]]
+
+    def _append(self, line: bytes) -> None:
+        end = self._filled + len(line)
+        if end > len(self._bytes):
+            self._bytes = self._bytes[: self._filled] + line
+        else:
+            self._bytes[self._filled : end] = line
+        self._filled = end
+
+
+def _is_free(memory: bytearray) -> bool:
+    """Whether nobody looks at it: as long as somebody does, it cannot grow."""
+    try:
+        memory.append(0)
+    except BufferError:
+        return False
+    del memory[-1]
+    return True
 
 
 def _skip_line(file: BinaryIO) -> int:

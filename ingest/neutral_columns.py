@@ -16,6 +16,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ingest import neutral_fields as fields
 from ingest.arrays import Ints, constant
@@ -29,6 +30,8 @@ from ingest.reading import BOM, number
 from ingest.sources.base import Children, Rollouts
 
 _LINE_END = 10
+_LOOK_BYTES = 256 * 1024
+"""Bytes looked through for line ends at a time: what stays in the processor's cache."""
 _SHORT = 64
 """Longer lines are not looked at for being blank: they are no JSON, and so are read one by one."""
 MOST_LINES = 1_000
@@ -47,14 +50,12 @@ class Lines:
     texts: pa.BinaryArray
 
     @classmethod
-    def of(cls, offset: int, block: bytes) -> "Lines":
+    def of(cls, offset: int, block: memoryview) -> "Lines":
         """The lines of a block that begins at `offset`, blank ones left out."""
-        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_END) + 1
-        if not block.endswith(b"\n"):
-            ends = np.append(ends, len(block))
+        ends = _line_ends(np.frombuffer(block, np.uint8))
         starts = np.concatenate([[0], ends[:-1]])
         positions = starts + offset
-        if block.startswith(BOM) and offset == 0:
+        if offset == 0 and block[: len(BOM)] == BOM:
             starts[0] = len(BOM)
         bounds = np.append(starts, len(block)).astype(np.int32)
         texts = pa.BinaryArray.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(bounds), pa.py_buffer(block)])
@@ -72,6 +73,13 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return zip(self.positions.tolist(), self.texts.to_pylist(), strict=True)
+
+
+def _line_ends(block: NDArray[np.uint8]) -> Ints:
+    """Where the lines of a block end, its last one included."""
+    starts = range(0, len(block), _LOOK_BYTES)
+    ends = np.concatenate([np.flatnonzero(block[at : at + _LOOK_BYTES] == _LINE_END) + at + 1 for at in starts])
+    return ends if block[-1] == _LINE_END else np.append(ends, len(block))
 
 
 def plain(lines: Lines) -> Iterator["Plain | Lines"]:
@@ -241,12 +249,14 @@ class Plain:
         if ids is None or not (said or talk):
             return []
         found = []
+        bounds = np.searchsorted([] if talk is None else talk.of, np.arange(self.size + 1))
         for at, key in enumerate(zip(runs, ids.to_pylist(), strict=True)):
             if key[1] is None or key in place.told:
                 continue
             values = {name: self.found.field(name)[at].as_py() for name in said}
             given = {name: value for name, value in values.items() if value is not None}
-            sample = sample_of(given | {"sample_id": key[1]}, key[0], _opening(talk, at), place)
+            opening = None if talk is None else _opening(talk, *bounds[at : at + 2].tolist())
+            sample = sample_of(given | {"sample_id": key[1]}, key[0], opening, place)
             if sample is not None:
                 place.told.add(key)
                 found.append((at, sample))
@@ -269,13 +279,11 @@ def _numbers_of(given: list[Any]) -> dict[str, Any] | None:
     }
 
 
-def _opening(talk: Children | None, at: int) -> list[Values] | None:
-    """The messages of a rollout up to the first that the model wrote."""
-    if talk is None:
-        return None
+def _opening(talk: Children, start: int, end: int) -> list[Values]:
+    """The messages of a rollout, from `start` to `end`, up to the first that the model wrote."""
     opening: list[Values] = []
     roles, texts = talk.columns["role"], talk.columns.get("text")
-    for place in range(*np.searchsorted(talk.of, [at, at + 1]).tolist()):
+    for place in range(start, end):
         opening.append({"role": roles[place].as_py(), "content": None if texts is None else texts[place].as_py()})
         if opening[-1]["role"] == "assistant":
             break
