@@ -117,6 +117,18 @@ RECORDS: dict[str, tuple[str, Any]] = {
             "token_usage": {"input_tokens": 5.0, "output_tokens": 9.0},
         },
     ),
+    "prime_rl": (
+        "traces/stream/00000.jsonl",
+        {
+            "id": "e",
+            "env": {"id": "v"},
+            "group": {"id": "g"},
+            "task": TRACE["task"],
+            "run": {"work": {"step": 3}},
+            "ok": True,
+            "traces": [TRACE],
+        },
+    ),
     "verl": (
         "12.jsonl",
         {"input": "user\nq\nassistant\n", "output": "7", "gts": "7", "score": 1.0, "step": 12, "uid": "u_0_0"},
@@ -168,7 +180,7 @@ def staged(file: Path, source: str, stager: Stager) -> int:
 def test_any_value_in_any_place_is_read_or_explained(tmp_path: Path, source: str) -> None:
     name, record = RECORDS[source]
     file = tmp_path / "run" / name
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     places = list(leaves(record))
     values = list(VALUES.values())
     stager = Stager(tmp_path)
@@ -184,7 +196,7 @@ def test_any_value_in_any_place_is_read_or_explained(tmp_path: Path, source: str
 def test_a_file_cut_anywhere_is_read_or_explained(tmp_path: Path, source: str) -> None:
     name, record = RECORDS[source]
     file = tmp_path / "run" / name
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     data = json.dumps(record).encode()
     stager = Stager(tmp_path)
     for size in range(1, len(data), max(7, len(data) // 40)):

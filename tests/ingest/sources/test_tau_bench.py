@@ -372,6 +372,17 @@ def test_v1_names_without_the_pattern(tmp_path: Path, name: str, model: str | No
     assert (rollout.values["model"], rollout.values["environment"]) == (model, environment)
 
 
+def test_v1_name_with_a_temperature_that_is_none(tmp_path: Path) -> None:
+    found = records(write(tmp_path / "act-m-1.2.3_range_0-1_user-u.json", [v1_record()]))
+    assert sum(isinstance(each, Rollout) for each in found) == 1
+
+
+def test_tau2_usage_of_a_voice_agent_is_kept(tmp_path: Path) -> None:
+    usage = {"input_audio_tokens": 7}
+    (found,) = rollouts(write(tmp_path / "r.json", results(simulation(agent_usage=usage))))
+    assert json.loads(found.values["metadata"])["agent_usage"] == usage
+
+
 def test_v1_run_that_crashed_is_an_infra_error_without_counts(tmp_path: Path) -> None:
     crashed = {"task_id": 5, "reward": 0.0, "info": {"error": "RateLimit", "traceback": "…"}, "traj": [], "trial": 0}
     (rollout,) = rollouts(write(tmp_path / "a.json", [crashed]))

@@ -256,3 +256,18 @@ def test_a_damaged_file_in_a_folder_is_a_reject(tmp_path: Path) -> None:
     assert sum(isinstance(each, Reject) for each in records(tmp_path)) == 1
     with pytest.raises(UnreadableError):
         records(damaged)
+
+
+def test_fields_that_no_column_takes_are_kept(tmp_path: Path) -> None:
+    (found,) = rollouts(write(tmp_path / "7.jsonl", row(step="late", uid="plain")))
+    assert (found.values["step"], found.values["native_id"]) == (7, None)
+    assert json.loads(found.values["metadata"]) == {"step": "late", "uid": "plain"}
+
+
+def test_what_is_no_metric_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "metrics.jsonl", {"step": 1, "data": {"critic/rewards/mean": 0.5, "run/name": "x"}})
+    found = records(path)
+    assert [each.values["name"] for each in found if isinstance(each, Row) and each.table == "metrics"] == [
+        "critic/rewards/mean"
+    ]
+    assert Note("No numbers, and so no metrics: run/name.") in found
