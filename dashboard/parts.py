@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 
 def styles() -> None:
     """The little CSS that the theme cannot say; once a run."""
-    st.html(f"<style>{_CSS}</style>")
+    st.html(f"<style>{_CSS}{_DARK if data.theme() == 'dark' else ''}</style>")
 
 
 def header(question: str) -> None:
@@ -216,6 +216,11 @@ a.go { color: inherit; text-decoration: underline; text-underline-offset: 3px; f
 .stPlotlyChart .modebar-container { top: auto !important; bottom: 0; height: 0 !important; }
 .stPlotlyChart .modebar { top: auto !important; bottom: 0; }
 """
+_DARK = """
+[data-testid="stBaseButton-primary"], .stMultiSelect [data-baseweb="tag"], .stMultiSelect [data-baseweb="tag"] *
+  { color: #10141A; }
+"""
+"""The light blue of the dark theme would carry white letters."""
 
 __all__ = [
     "Figure",

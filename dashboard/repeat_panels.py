@@ -68,8 +68,10 @@ def tools(filters: Filters, names: dict[str, str]) -> None:
     """Repeats by tool, and the rollouts behind a bar."""
     by_tool = data.ask("repeats_by_tool", filters)
     if (by_tool["num_exact_repeats"] + by_tool["num_near_repeats"]).sum():
-        figure = charts_repeats.tool_figure(drawn_runs(by_tool), names)
+        figure = charts_repeats.tool_figure(by_tool, names)
         points = parts.plot(figure, "repeats_by_tool", by_tool, select=True)
+        if told := repeat_words.drawn(by_tool, charts_repeats.MAX_TOOLS):
+            st.caption(told)
         for number, each in enumerate(points[:MAX_LISTS]):
             what = f"with repeated calls of {each['tool']}, the most repeats first"
             listed(f"tool_{number}", what, "rollouts_repeating", filters.only(each["run_id"]), tool=each["tool"])

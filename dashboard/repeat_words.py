@@ -73,6 +73,13 @@ def cautions(by_step: pd.DataFrame) -> list[str]:
     return found
 
 
+def drawn(by_tool: pd.DataFrame, at_most: int) -> str:
+    """That not every bar is drawn; else nothing."""
+    bars = int((by_tool["num_exact_repeats"] + by_tool["num_near_repeats"] > 0).sum())
+    what = "tools of a run" if by_tool["run_id"].nunique() > 1 else "tools"
+    return f"The {at_most} of {whole(bars)} {what} with the most repeats are drawn." if bars > at_most else ""
+
+
 def transition(pair: Mapping[str, Any]) -> str:
     """What a cell of the transitions says of the rollouts behind it: "with a call of cat right after search"."""
     before, after = pair["from_tool"], pair["to_tool"]

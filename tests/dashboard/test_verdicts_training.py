@@ -226,3 +226,9 @@ def test_loops_in_one_sentence() -> None:
     )
     assert repeat_words.loops(frame.assign(num_total=1), 40).startswith("1 of 40 rollouts goes through")
     assert repeat_words.loops(frame.head(0), 40) == "No rollout goes round in circles."
+
+
+def test_bars_of_repeats_that_are_not_drawn_are_told() -> None:
+    frame = pd.DataFrame({"run_id": ["a", "b", "b"], "num_exact_repeats": [1, 0, 2], "num_near_repeats": [0, 0, 3]})
+    assert repeat_words.drawn(frame, 1) == "The 1 of 2 tools of a run with the most repeats are drawn."
+    assert repeat_words.drawn(frame, 2) == ""
