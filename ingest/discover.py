@@ -131,15 +131,15 @@ def _walk(path: Path, forced: Source | None, skipped: list[Path], walked: set[Pa
 def content_hash(path: Path) -> tuple[str, int]:
     """Hash of a file's bytes, or of all files of a folder with their names; and the size in bytes."""
     digest = xxhash.xxh3_128()
-    size = 0
+    size, room = 0, memoryview(bytearray(1024 * 1024))
     for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
         if file != path:
             digest.update(os.fsencode(str(file.relative_to(path))) + b"\0")
         try:
             with file.open("rb") as stream:
-                while chunk := stream.read(4 * 1024 * 1024):
-                    digest.update(chunk)
-                    size += len(chunk)
+                while count := stream.readinto(room):
+                    digest.update(room[:count])
+                    size += count
         except OSError as error:
             digest.update(str(error).encode())
     return digest.hexdigest(), size
