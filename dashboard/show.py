@@ -93,7 +93,7 @@ def _brought(done: Report) -> str:
     whole, pieces = _count(done.rollouts, "rollout"), done.rows["parts"]
     if not pieces:
         return whole
-    return (f"{whole} and " if done.rollouts else "") + f"{_count(pieces, 'line')} joined by `rollout_id`"
+    return f"{whole} ({_count(pieces, 'line')} joined by `rollout_id`)"
 
 
 def _run_id_note(run_id: str, rows: pd.DataFrame) -> str:

@@ -22,7 +22,7 @@ from ingest.sources.base import Fragment, Source
 from ingest.staging import AS_PARQUET, Overrides, PartStager, Stager, Tally
 from ingest.store import Store
 
-READER_VERSION = "2"
+READER_VERSION = "3"
 """Raised when what is read from the same bytes changes: unchanged files are then read again."""
 FEW_FILES = 8
 """More small staged files than this a run are joined when they are written."""
@@ -82,18 +82,26 @@ def ledger(store: Store) -> dict[str, Entry]:
     return {row[0]: Entry(row[0], row[1], row[2], row[3], tuple(sorted(row[4]))) for row in found}
 
 
-def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
-    """Write a batch in one snapshot. Returns notes for the reader of the ingest.
+@dataclass(slots=True)
+class Outcome:
+    """What a commit adds to what its sources brought: notes, and rows of the rollouts joined from fragments."""
+
+    notes: list[str] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+
+
+def commit(store: Store, batch: Batch, started: datetime) -> Outcome:
+    """Write a batch in one snapshot.
 
     Raises:
         StoreError: It could not be written; the store is as it was before.
     """
-    notes: list[str] = []
+    outcome = Outcome()
     source_ids = list(batch.sources)
     with store.transaction():
         run_ids = sorted({run for each in batch.sources.values() for run in (*each.run_names, *each.earlier_runs)})
         folders = list(batch.folders)
-        joined = _join(store, batch, run_ids)
+        joined = _join(store, batch, run_ids, outcome)
         if joined is not None:
             folders.append(joined)
             source_ids += [JOINED + run_id for run_id in run_ids]
@@ -101,7 +109,7 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
         folders.append(batch.staging / "ledger")
         finish = Finish(folders, store.files("rollouts", run_ids), source_ids, batch.staging / "spill")
         if renamed := finish.resolve_collisions():
-            notes.append(
+            outcome.notes.append(
                 f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "
                 'under ids of their own. In the neutral format, pieces of one rollout say `"partial": true`.'
             )
@@ -113,7 +121,7 @@ def commit(store: Store, batch: Batch, started: datetime) -> list[str]:
             store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
             for each in others:
                 each.result()
-    return notes
+    return outcome
 
 
 def _concerned(store: Store, folders: Sequence[Path], run_ids: Sequence[str]) -> list[str]:
@@ -181,7 +189,7 @@ def _described(folders: Sequence[Path]) -> set[tuple[str, str]]:
     return set(zip(found["run_id"].to_pylist(), found["source_id"].to_pylist(), strict=True))
 
 
-def _join(store: Store, batch: Batch, run_ids: Sequence[str]) -> Path | None:
+def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) -> Path | None:
     """Build the rollouts that several sources' fragments make up together; None where the runs have no fragments."""
     fresh = staged(batch.folders, "parts")
     kept = store.files("parts", run_ids)
@@ -204,6 +212,9 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str]) -> Path | None:
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
         for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
             part.add(record)
+        outcome.notes += part.tally.notes
+        for (_, name), count in part.tally.rows.items():
+            outcome.rows[name] += count
     stager.close()
     return folder
 

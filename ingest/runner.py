@@ -115,7 +115,9 @@ def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = 
         for batch in _batches(staging, sources, request, notify):
             _settle(batch, report)
             if batch.sources:
-                report.notes += commit(store, batch, started)
+                outcome = commit(store, batch, started)
+                report.notes += outcome.notes
+                report.rows.update(outcome.rows)
                 for each in batch.sources.values():
                     for tally in each.tallies:
                         report.runs.update(tally.run_names)

@@ -97,10 +97,7 @@ def test_one_source_is_no_plural(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "1 source read, 1 rollout, 0 rejects.\n"
 
 
-def test_lines_that_make_up_rollouts_are_not_counted_as_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
-    report(Report(sources=3, rows=Counter(parts=5)), None, as_json=False)
+def test_lines_that_make_up_rollouts_are_counted_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
     report(Report(sources=3, rows=Counter(parts=5, rollouts=2)), None, as_json=False)
-    assert capsys.readouterr().out.splitlines() == [
-        "3 sources read, 5 lines joined by `rollout_id`, 0 rejects.",
-        "3 sources read, 2 rollouts and 5 lines joined by `rollout_id`, 0 rejects.",
-    ]
+    expected = "3 sources read, 2 rollouts (5 lines joined by `rollout_id`), 0 rejects."
+    assert capsys.readouterr().out.splitlines() == [expected]

@@ -257,7 +257,8 @@ def test_a_tool_server_and_a_grader_join_in_any_order(tmp_path: Path) -> None:
     grade = {"type": "score", "run": "r", "rollout_id": "x", "grader": "g", "value": 0.5}
     read(tmp_path / "store", write(tmp_path / "grader.jsonl", [grade]))
     read(tmp_path / "store", write(tmp_path / "tools.jsonl", [tool]))
-    read(tmp_path / "store", write(tmp_path / "trainer.jsonl", [trainer]))
+    report = read(tmp_path / "store", write(tmp_path / "trainer.jsonl", [trainer]))
+    assert (report.rollouts, report.rows["parts"], report.rows["tool_calls"]) == (1, 1, 1)
     assert rows(tmp_path / "store", "SELECT sample_id, reward, num_tool_calls FROM rollouts") == [("s", 1.0, 1)]
     assert rows(tmp_path / "store", "SELECT grader, value FROM scores") == [("g", 0.5)]
     write(tmp_path / "grader.jsonl", [{**grade, "value": 0.75}])
