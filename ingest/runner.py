@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -206,9 +206,9 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
             size = 0
         packs[-1].append(unit)
         size += unit.size
+    options = replace(request.options, run=request.overrides.run)
     return [
-        Task(staging / f"{number:06d}", tuple(pack), request.overrides, request.options)
-        for number, pack in enumerate(packs)
+        Task(staging / f"{number:06d}", tuple(pack), request.overrides, options) for number, pack in enumerate(packs)
     ]
 
 

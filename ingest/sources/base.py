@@ -122,9 +122,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said about how to read. `mapping` is `--map field=path` by field name."""
+    """What the user said about how to read. `mapping` is `--map field=path` by field name, `run` what --run says."""
 
     mapping: Mapping[str, str] = field(default_factory=dict)
+    run: str | None = None
 
 
 @runtime_checkable

@@ -88,8 +88,12 @@ def matches(peek: Peek) -> bool:
 
 def default_run(path: Path) -> str:
     """The file's name without extensions; its folder's where that name says nothing (`rollouts.jsonl`, `step_3`)."""
-    name = path.name.split(".")[0] if path.is_file() else path.name
+    name = _name(path)
     return path.resolve().parent.name or name if _says_nothing(name) else name
+
+
+def _name(path: Path) -> str:
+    return path.name.split(".")[0] if path.is_file() else path.name
 
 
 def _says_nothing(name: str) -> bool:
@@ -117,12 +121,11 @@ def read(part: Part, options: Options) -> Iterator[Record]:
             yield record
     for name in sorted(place.unknown):
         yield Note(f"`{name}` has no column and was not kept.")
-    if loose and loose <= {"tool_call", "score"} and not _says_nothing(part.path.name.split(".")[0]):
+    if loose and loose <= {"tool_call", "score"} and options.run is None and not _says_nothing(_name(part.path)):
         kinds = " and ".join(sorted(loose))
         yield Note(
-            f"{part.path.name} holds only {kinds} lines and no run: unless --run says another, they are of the run "
-            f"`{default_run(part.path)}`, after the file. To join them with what the trainer wrote, read the files "
-            "with --run NAME."
+            f"{part.path.name} holds only {kinds} lines and no run: they are of the run `{default_run(part.path)}`, "
+            "after the file. To join them with what the trainer wrote, read the files with --run NAME."
         )
     for run, values in runs.items():
         yield Row("runs", values, run)

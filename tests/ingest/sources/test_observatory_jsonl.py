@@ -602,11 +602,11 @@ def test_pieces_in_files_of_other_names_say_how_to_join_them(tmp_path: Path) -> 
     report = ingest(Store(tmp_path / "store"), Request([folder], workers=1))
     assert set(report.runs) == {"sql_server", "strict_grader"}
     assert len(report.notes) == 2
-    assert "sql_server.jsonl holds only tool_call lines and no run: unless --run says another" in report.notes[0]
+    assert "sql_server.jsonl holds only tool_call lines and no run: they are of the run" in report.notes[0]
     assert "run `strict_grader`" in report.notes[1]
     overrides = Overrides(run="zava")
     report = ingest(Store(tmp_path / "joined"), Request([folder], overrides=overrides, workers=1))
-    assert set(report.runs) == {"zava"}
+    assert (set(report.runs), report.notes, report.rollouts) == ({"zava"}, [], 1)
 
 
 def test_pieces_that_name_their_run_need_no_note(tmp_path: Path) -> None:
