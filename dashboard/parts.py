@@ -217,7 +217,7 @@ a.go { color: inherit; text-decoration: underline; text-underline-offset: 3px; f
 .stPlotlyChart .modebar { top: auto !important; bottom: 0; }
 """
 _DARK = """
-[data-testid="stBaseButton-primary"], .stMultiSelect [data-baseweb="tag"], .stMultiSelect [data-baseweb="tag"] *
+[data-testid="stBaseButton-primary"], .stMultiSelect [data-tag], .stMultiSelect [data-tag] *
   { color: #10141A; }
 """
 """The light blue of the dark theme would carry white letters."""
