@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dashboard import show
 from dashboard.pulls import land_openai, landed_paths
-from dashboard.question_help import question_help
+from dashboard.question_help import own_parameters, question_help
 from dashboard.reward_names import by_split
 from dashboard.sample import sample_data
 from dashboard.terminal import console, harmless
@@ -343,26 +343,6 @@ def step_range(text: str | None) -> tuple[int | None, int | None]:
         return low, (int(last) if last else None) if dots else low
     except ValueError:
         raise QuestionError(f"--step takes a number or a range such as 3..9, not {text!r}") from None
-
-
-def own_parameters(arguments: list[str]) -> dict[str, str]:
-    """`--name value` and `--name=value` pairs; a name without value is true.
-
-    Raises:
-        QuestionError: Something is no option.
-    """
-    found: dict[str, str] = {}
-    waiting: str | None = None
-    for each in arguments:
-        if each.startswith("--"):
-            name, equals, value = each[2:].partition("=")
-            found[name] = value if equals else "true"
-            waiting = None if equals else name
-        elif waiting is not None:
-            found[waiting], waiting = each, None
-        else:
-            raise QuestionError(f"{each!r} is no option; a question's parameters are given as --name value")
-    return found
 
 
 def _tuple(values: list[str] | None) -> tuple[str, ...] | None:

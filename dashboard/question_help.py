@@ -1,4 +1,4 @@
-"""What `observatory query QUESTION --help` says: meaning, parameters, columns and an example. Pure functions."""
+"""What `observatory query QUESTION` takes, and what its `--help` says of it. Pure functions of texts."""
 
 import inspect
 import re
@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ingest.errors import QuestionError
 from queries.asking import parameters, question, takes_filters
 from queries.questions import Question
 
@@ -105,3 +106,23 @@ def _default(value: object) -> str:
     if value is None:
         return "optional"
     return f"default {str(value).lower() if isinstance(value, bool) else value}"
+
+
+def own_parameters(arguments: list[str]) -> dict[str, str]:
+    """`--name value` and `--name=value` pairs; a name without value is true.
+
+    Raises:
+        QuestionError: Something is no option.
+    """
+    found: dict[str, str] = {}
+    waiting: str | None = None
+    for each in arguments:
+        if each.startswith("--"):
+            name, equals, value = each[2:].partition("=")
+            found[name] = value if equals else "true"
+            waiting = None if equals else name
+        elif waiting is not None:
+            found[waiting], waiting = each, None
+        else:
+            raise QuestionError(f"{each!r} is no option; a question's parameters are given as --name value")
+    return found
