@@ -215,7 +215,7 @@ def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> li
 def _task_bytes(size: int, workers: int) -> int:
     """Bytes of a task: such that every worker gets as many, and several, if they are not too small for it."""
     rounds = max(TASKS_EACH, -(-size // (TASK_BYTES * workers)))
-    return max(MIN_TASK_BYTES, -(-size // (rounds * workers)))
+    return min(TASK_BYTES, max(MIN_TASK_BYTES, -(-size // (rounds * workers))))
 
 
 def _batches(

@@ -13,9 +13,11 @@ from ingest import runner
 from ingest.errors import SourceError, UnrecognisedError
 from ingest.runner import Progress, Report, Request, ingest
 from ingest.sources.base import Options
-from ingest.staging import Overrides
+from ingest.staging import Overrides, Tally
 from ingest.store import Store
+from ingest.tasks import Task, read_task
 from queries.connection import open_store
+from tests.benchmarks import generate
 
 
 def line(number: int, **values: Any) -> dict[str, Any]:
@@ -212,26 +214,43 @@ def test_a_fifty_megabyte_line_is_read(tmp_path: Path) -> None:
     assert rows(tmp_path / "store", "SELECT max(tool_output_bytes) FROM rollouts") == [(50_000_000,)]
 
 
-def test_byte_ranges_give_the_same_rows_as_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def content(store: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of the tables that hold what was read."""
+    names = ("runs", "rollouts", "messages", "tool_calls", "scores", "samples", "rejects")
+    return {name: rows(store, f"FROM {name} ORDER BY ALL") for name in names}
+
+
+@pytest.mark.parametrize("task_bytes", [7_001, 30_001])
+def test_byte_ranges_give_the_same_rows_as_one_piece(
+    task_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path / "a.jsonl", [line(n, noise="x" * (n % 97)) for n in range(300)])
     read(tmp_path / "one", path)
-    monkeypatch.setattr(runner, "TASK_BYTES", 7_001)
+    monkeypatch.setattr(runner, "TASK_BYTES", task_bytes)
+    tasks: list[Task] = []
+
+    def counted(task: Task) -> list[Tally]:
+        tasks.append(task)
+        return read_task(task)
+
+    monkeypatch.setattr(runner, "read_task", counted)
     report = read(tmp_path / "many", path, workers=1)
-    sql = "SELECT rollout_id, sample_id, attempt, reward, num_tool_calls, raw_ref, position FROM rollouts ORDER BY ALL"
+    assert len(tasks) == -(-path.stat().st_size // task_bytes) > 2
     assert report.rollouts == 300
-    assert rows(tmp_path / "many", sql) == rows(tmp_path / "one", sql)
+    assert content(tmp_path / "many") == content(tmp_path / "one")
 
 
 @pytest.mark.slow
 def test_several_processes_give_the_same_rows_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(4):
+    for number in range(2):
         write(tmp_path / "in" / f"{number}.jsonl", [line(n, run=f"r{number}") for n in range(50)])
+    large = b"".join(each + b"\n" for each in generate.lines(200))
+    (tmp_path / "in" / "large.jsonl").write_bytes(large)
     read(tmp_path / "one", tmp_path / "in", workers=1)
     monkeypatch.setattr(runner, "POOL_BYTES", 0)
-    monkeypatch.setattr(runner, "TASK_PARTS", 1)
-    assert read(tmp_path / "two", tmp_path / "in", workers=2).rollouts == 200
-    sql = "SELECT run_id, rollout_id, attempt, reward FROM rollouts ORDER BY ALL"
-    assert rows(tmp_path / "two", sql) == rows(tmp_path / "one", sql)
+    monkeypatch.setattr(runner, "TASK_BYTES", len(large) // 5)
+    assert read(tmp_path / "two", tmp_path / "in", workers=2).rollouts == 300
+    assert content(tmp_path / "two") == content(tmp_path / "one")
 
 
 def test_progress_counts_up_to_all_bytes(tmp_path: Path) -> None:
