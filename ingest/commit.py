@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -98,8 +99,10 @@ def commit(store: Store, batch: Batch, started: datetime) -> Outcome:
     """
     outcome = Outcome()
     source_ids = list(batch.sources)
+    run_ids = sorted({run for each in batch.sources.values() for run in (*each.run_names, *each.earlier_runs)})
+    if not run_ids:  # a job that has only begun: there is a file, and nothing in it yet
+        return outcome
     with store.transaction():
-        run_ids = sorted({run for each in batch.sources.values() for run in (*each.run_names, *each.earlier_runs)})
         folders = list(batch.folders)
         joined = _join(store, batch, run_ids, outcome)
         if joined is not None:
@@ -117,8 +120,9 @@ def commit(store: Store, batch: Batch, started: datetime) -> Outcome:
             concerned = _concerned(store, folders, run_ids)
             others = [pool.submit(_write, store, folders, name, run_ids, source_ids) for name in concerned]
             also = finish.number_attempts()
-            store.replace("rollouts", finish.rollouts(also), run_ids, [*source_ids, *also])
-            store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
+            store.replace("rollouts", partial(finish.rollouts, also), run_ids, [*source_ids, *also])
+            files = store.files("rollouts", run_ids)
+            store.replace("run_summaries", partial(summaries, files), run_ids, None)
             for each in others:
                 each.result()
     return outcome
@@ -142,7 +146,7 @@ def _write(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[s
         are_small = sum(each.num_rows for each in files) < FEW_ROWS * len(files)
         if files and not (are_many and are_small) and store.adopt(name, files, run_ids, source_ids):
             return
-    store.replace(name, rows(folders, name), run_ids, source_ids)
+    store.replace(name, partial(rows, folders, name), run_ids, source_ids)
 
 
 def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:

@@ -115,14 +115,17 @@ def _rebuild(store: Store, contract: Table, files: Sequence[Path]) -> None:
     runs = sorted({run_id for file in files for run_id in _run_ids(file)})
     if runs:
         with store.transaction():
-            rows = pa.RecordBatchReader.from_batches(contract.arrow, _batches(contract, files))
-            store.replace(contract.name, rows, runs, None)
+            store.replace(contract.name, lambda: _rows(contract, files), runs, None)
 
 
 def _run_ids(file: Path) -> set[str]:
     if file.parent.name.startswith("run_id="):
         return {file.parent.name.removeprefix("run_id=")}
     return set(pq.read_table(file, columns=["run_id"], partitioning=None)["run_id"].to_pylist())
+
+
+def _rows(contract: Table, files: Sequence[Path]) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(contract.arrow, _batches(contract, files))
 
 
 def _batches(contract: Table, files: Sequence[Path]) -> Iterator[pa.RecordBatch]:

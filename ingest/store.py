@@ -56,6 +56,8 @@ _CONFIGURATION = {
 }
 
 Rows: TypeAlias = pa.RecordBatchReader | pa.Table
+MakeRows: TypeAlias = Callable[[], Rows]
+"""Rows of a table, made anew for every attempt at writing them: a reader can be read only once."""
 
 
 class Store:
@@ -134,12 +136,12 @@ class Store:
         except (DeltaError, OSError) as error:
             raise _damaged(self.root, name, error) from error
 
-    def replace(self, name: str, rows: Rows, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> None:
+    def replace(self, name: str, rows: MakeRows, run_ids: Sequence[str], source_ids: Sequence[str] | None) -> None:
         """Replace what the given sources hold of a table's runs (None: whatever source) by new rows, in one commit.
 
         Must be called inside `transaction`.
         """
-        _retried(lambda: self._write(table(name), rows, run_ids, source_ids))
+        _retried(lambda: self._write(table(name), rows(), run_ids, source_ids))
 
     def _created(self, schema: Table) -> Path:
         path = lake_path(self.root, schema.name)
@@ -313,21 +315,22 @@ class Store:
         with self.transaction():
             for each in TABLES:
                 if self.files(each.name, run_ids):
-                    self.replace(each.name, each.arrow.empty_table(), run_ids, None)
+                    self.replace(each.name, each.arrow.empty_table, run_ids, None)
 
     def compact(self, retention_days: int = RETENTION_DAYS) -> dict[str, int]:
         """Join small files, drop those that only old snapshots need. Returns the number of files joined by table."""
-        removed: dict[str, int] = {}
-        with self.transaction():
+        joined: dict[str, int] = {}
+        with self.locked():  # to the end: what another commit has written but not yet logged would count as unused
+            with self.transaction():
+                for name in self.versions():
+                    delta = DeltaTable(str(lake_path(self.root, name)))
+                    metrics = delta.optimize.compact(writer_properties=_properties(name))
+                    joined[name] = int(metrics["numFilesRemoved"])
             for name in self.versions():
                 delta = DeltaTable(str(lake_path(self.root, name)))
-                metrics = delta.optimize.compact(writer_properties=_properties(name))
-                removed[name] = int(metrics["numFilesRemoved"])
-        for name in self.versions():
-            delta = DeltaTable(str(lake_path(self.root, name)))
-            enforce = retention_days >= RETENTION_DAYS
-            delta.vacuum(retention_days * 24, dry_run=False, enforce_retention_duration=enforce, full=True)
-        return removed
+                enforce = retention_days >= RETENTION_DAYS
+                delta.vacuum(retention_days * 24, dry_run=False, enforce_retention_duration=enforce, full=True)
+        return joined
 
 
 def _properties(name: str) -> WriterProperties:

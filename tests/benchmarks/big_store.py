@@ -8,6 +8,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -37,10 +38,15 @@ def build(root: Path, shape: Shape) -> Path:
             run_ids = [run_id(each) for each in numbers]
             sources = [f"file:///bench/{each}.jsonl" for each in run_ids]
             for name, rows in {**rollouts.tables(), **about_runs(shape, run_ids)}.items():
-                store.replace(name, rows, run_ids, sources)
-            store.replace("run_summaries", summaries(store.files("rollouts", run_ids)), run_ids, None)
+                store.replace(name, partial(_same, rows), run_ids, sources)
+            files = store.files("rollouts", run_ids)
+            store.replace("run_summaries", partial(summaries, files), run_ids, None)
     write_native(root)
     return root
+
+
+def _same(rows: pa.Table) -> pa.Table:
+    return rows
 
 
 def _chunks(shape: Shape) -> Iterator[np.ndarray]:

@@ -89,6 +89,16 @@ def test_a_source_that_moves_to_another_run_leaves_the_old_one(tmp_path: Path) -
     assert rows(tmp_path / "store", "SELECT run_id FROM runs") == [("other",)]
 
 
+@pytest.mark.parametrize("content", ["", "\n\n", "[]"])
+def test_a_file_with_nothing_in_it_yet_changes_nothing(tmp_path: Path, content: str) -> None:
+    store, empty = tmp_path / "store", tmp_path / "b.jsonl"
+    read(store, write(tmp_path / "a.jsonl", [line(0)]))
+    empty.write_text(content)
+    report = read(store, empty, source="observatory_jsonl")
+    assert (report.rollouts, report.rejects, report.exit_code) == (0, 0, 0)
+    assert rows(store, "SELECT count(*) FROM rollouts") == [(1,)]
+
+
 def test_split_and_step_may_be_given_for_all(tmp_path: Path) -> None:
     read(tmp_path / "store", write(tmp_path / "a.jsonl", [line(0)]), overrides=Overrides("named", "valid", 7))
     assert rows(tmp_path / "store", "SELECT run_id, split, step FROM rollouts") == [("named", "valid", 7)]

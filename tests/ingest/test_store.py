@@ -2,18 +2,22 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 from ingest import catalog
+from ingest import store as store_module
 from ingest.errors import SnapshotError, StoreEmptyError, StoreError
 from ingest.forget import forget
 from ingest.runs import run_slug
 from ingest.schema import TABLES, table
-from ingest.sources.base import Rollout
+from ingest.sources.base import Rollout, Row
 from queries.connection import open_store
 from tests.stores import call, rollout, write_store
 
@@ -152,7 +156,7 @@ def test_a_failed_commit_leaves_the_store_as_it_was(tmp_path: Path) -> None:
 
     def half_way() -> None:
         with store.transaction():
-            store.replace("rollouts", table("rollouts").arrow.empty_table(), ["r"], None)
+            store.replace("rollouts", table("rollouts").arrow.empty_table, ["r"], None)
             raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError, match="half way"):
@@ -167,7 +171,7 @@ def test_a_commit_cut_off_by_kill_is_rolled_back_by_the_next(tmp_path: Path) -> 
     store = write_store(tmp_path, [one(1.0)], "file:///a")
     pending = {each.name: store.version(each.name) for each in TABLES}
     (tmp_path / "lake" / "_pending.json").write_text(json.dumps(pending))
-    store.replace("rollouts", table("rollouts").arrow.empty_table(), ["r"], None)  # as a killed process leaves it
+    store.replace("rollouts", table("rollouts").arrow.empty_table, ["r"], None)  # as a killed process leaves it
     write_store(tmp_path, [one(0.5)], "file:///b")
     assert rows(tmp_path, "SELECT reward FROM rollouts ORDER BY 1") == [(0.5,), (1.0,)]
     assert not (tmp_path / "lake" / "_pending.json").exists()
@@ -175,11 +179,30 @@ def test_a_commit_cut_off_by_kill_is_rolled_back_by_the_next(tmp_path: Path) -> 
 
 def test_a_commit_that_was_not_published_is_caught_up(tmp_path: Path) -> None:
     store = write_store(tmp_path, [one(1.0)])
-    store.replace("rollouts", table("rollouts").arrow.empty_table(), ["r"], None)
+    store.replace("rollouts", table("rollouts").arrow.empty_table, ["r"], None)
     assert rows(tmp_path, "SELECT count(*) FROM rollouts") == [(1,)]
     assert store.catch_up()
     assert rows(tmp_path, "SELECT count(*) FROM rollouts") == [(0,)]
     assert not store.catch_up()
+
+
+def test_a_commit_that_conflicts_is_tried_again_with_all_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = store_module.write_deltalake
+    refused: list[str] = []
+
+    def conflicting(path: str, rows: pa.RecordBatchReader, **values: Any) -> None:
+        if Path(path).name == "metrics" and not refused:
+            refused.append(path)
+            rows.read_all()
+            raise CommitFailedError("another writer was there first")
+        write(path, rows, **values)
+
+    monkeypatch.setattr(store_module, "write_deltalake", conflicting)
+    write_store(tmp_path, [one(), Row("metrics", {"step": 1, "name": "loss", "value": 0.5}, "r")])
+    assert len(refused) == 1
+    assert rows(tmp_path, "SELECT name, value FROM metrics") == [("loss", 0.5)]
 
 
 def test_a_pinned_snapshot_shows_what_it_showed(tmp_path: Path) -> None:
