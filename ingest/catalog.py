@@ -6,7 +6,7 @@ for, or the folder stands elsewhere now). It changes nothing in the lake.
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -63,13 +63,10 @@ def build(root: Path, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection,
     """
     columns_of: dict[str, str] = {}
     for table in TABLES:
-        files = _files(root, table.name, snapshot.versions.get(table.name))
-        for file in files:
+        for file in _files(root, table.name, snapshot.versions.get(table.name)):
             relative = os.path.relpath(file, root)
             columns_of[relative] = known.get(relative) or _columns(file)
-        body = over(table, {file: columns_of[os.path.relpath(file, root)] for file in files})
-        connection.execute(f"CREATE VIEW {table.name}_stored AS {body}")
-        connection.execute(f"CREATE VIEW {table.name} AS {_COLLAPSED.get(table.name, f'FROM {table.name}_stored')}")
+    views(root, columns_of, connection)
     connection.execute(
         "CREATE TABLE snapshot AS SELECT $id::BIGINT AS snapshot_id, $at::TIMESTAMPTZ AS created_at, $root AS root, "
         "$schema::INTEGER AS schema_version",
@@ -81,6 +78,21 @@ def build(root: Path, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection,
             "INSERT INTO snapshot_files SELECT unnest($files), unnest($columns)",
             {"files": list(columns_of), "columns": list(columns_of.values())},
         )
+
+
+def views(root: Path, columns_of: Mapping[str, str], connection: duckdb.DuckDBPyConnection) -> None:
+    """Create a view per table over files of the store, given by their paths below `root`, and the columns they hold."""
+    for table in TABLES:
+        folder = os.path.relpath(lake_path(root, table.name), root) + os.sep
+        files = {str(root / file): columns for file, columns in columns_of.items() if file.startswith(folder)}
+        connection.execute(f"CREATE VIEW {table.name}_stored AS {over(table, files)}")
+        connection.execute(f"CREATE VIEW {table.name} AS {_COLLAPSED.get(table.name, f'FROM {table.name}_stored')}")
+
+
+def concerns(file: str, run_ids: Collection[str]) -> bool:
+    """Whether a file of a table, given by its path, may hold rows of these runs: partitioned tables say so in it."""
+    name = Path(file).parent.name
+    return not name.startswith("run_id=") or name.removeprefix("run_id=") in run_ids
 
 
 def publish(root: Path, snapshot: Snapshot) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,10 @@ from ingest.schema import SCHEMA_VERSION, TABLES
 
 _HERE = Path(__file__).parent
 _PARAMETER = re.compile(r"\$([a-z_]+)")
+MANY_FILES = 500
+"""Files of a store from which questions about a few runs are asked of the files of these runs alone: to plan a query
+over the files of 2 000 runs takes longer than to read those of two."""
+FEW_RUNS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Reading:
         if missing:
             raise QuestionError(f"{question} needs {', '.join(sorted(missing))}")
         try:
-            with self.connection.cursor() as cursor:
+            with self._connection({name: parameters[name] for name in needed}).cursor() as cursor:
                 relation = cursor.sql(text, params={name: parameters[name] for name in needed})
                 return relation.to_arrow_table()
         except duckdb.IOException as error:
@@ -59,6 +63,28 @@ class Reading:
             ) from error
         except duckdb.Error as error:
             raise QuestionError(f"{question} could not be answered: {_first_line(error)}") from error
+
+    def _connection(self, parameters: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+        """The connection to ask with these parameters: that of the runs they name, where these are few of many."""
+        run_id, run_ids = parameters.get("run_id"), parameters.get("run_ids")
+        named = run_ids if run_id is None else [run_id, *(run_ids or ())]
+        if named is None or len(named) > FEW_RUNS:
+            return self.connection
+        return _narrowed(self, tuple(sorted(set(named))))
+
+
+@lru_cache(maxsize=8)
+def _narrowed(store: Reading, run_ids: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+    """A connection to the files of some runs alone; that of the whole store where it has few files."""
+    with store.connection.cursor() as cursor:
+        columns_of = dict(cursor.sql("SELECT file, columns FROM snapshot_files").fetchall())
+    if len(columns_of) < MANY_FILES:
+        return store.connection
+    connection = duckdb.connect()
+    kept = {file: columns for file, columns in columns_of.items() if catalog.concerns(file, run_ids)}
+    catalog.views(store.root, kept, connection)
+    _share_and_lock(connection, store.root)
+    return connection
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
@@ -127,6 +153,7 @@ def _views(connection: duckdb.DuckDBPyConnection, published: Path) -> None:
     try:
         for table in TABLES:
             connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
+        connection.execute("CREATE VIEW snapshot_files AS FROM store.snapshot_files")
     except duckdb.Error as error:  # a file is missing or damaged, or the catalog is another version's
         raise StoreError(f"{published} cannot be read ({_first_line(error)}); run `observatory doctor`") from error
 
