@@ -18,7 +18,7 @@ from ingest.schema_rollouts import ROLLOUTS
 from ingest.staging import AS_PARQUET, own_id
 
 MEMORY_LIMIT = "512MB"
-"""Memory in which rollouts are numbered, whatever how many they are."""
+"""Memory in which rollouts are numbered and fragments are sorted, however many they are."""
 
 
 def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
@@ -46,6 +46,13 @@ def rows(folders: Sequence[Path], name: str) -> pa.RecordBatchReader | pa.Table:
     return pa.RecordBatchReader.from_batches(table(name).arrow, dataset.to_batches(batch_size=8_192))
 
 
+def connected(spill: Path) -> duckdb.DuckDBPyConnection:
+    """DuckDB in limited memory; what does not fit goes to the folder `spill`."""
+    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(spill)})
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
 class Finish:
     """The finish step of one commit: staged folders in, the rows of `rollouts` and `run_summaries` out.
 
@@ -55,11 +62,9 @@ class Finish:
 
     def __init__(self, folders: Sequence[Path], kept: Sequence[str], replaced: Sequence[str], spill: Path) -> None:
         self.folders = folders
-        self.connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(spill)})
-        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection = connected(spill)
         names = ", ".join(ROLLOUTS.names)
         new = staged(folders, "rollouts")
-        self.has_rollouts = new is not None
         self.connection.register("staged_rollouts", new if new is not None else ROLLOUTS.arrow.empty_table())
         self.connection.execute(
             "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(replaced)}
@@ -72,7 +77,7 @@ class Finish:
     def resolve_collisions(self) -> int:
         """Give rollouts whose id is taken already (another file, another source) an id of their own.
 
-        Returns how many there were. Within one staged folder ids are unique already.
+        Returns how many ids were changed. Within one staged folder ids are unique already.
         """
         shared = self.connection.sql(
             "SELECT rollout_id FROM (SELECT run_id, rollout_id FROM kept UNION ALL "
@@ -86,13 +91,7 @@ class Finish:
                 seen[rollout_id][source_id] += 1
         changed = 0
         for folder in self.folders:
-            mapping: dict[str, str] = {}
-            for rollout_id, source_id in _ids(folder):
-                if rollout_id in seen:
-                    if seen[rollout_id]:
-                        mapping[rollout_id] = own_id(rollout_id, source_id, seen[rollout_id][source_id])
-                    seen[rollout_id][source_id] += 1
-            if mapping:
+            if mapping := _own_ids(_ids(folder), seen):
                 changed += len(mapping)
                 _rename(folder / "rollouts.arrow", mapping)
                 for name in AS_PARQUET:
@@ -150,6 +149,33 @@ class Finish:
             f"SELECT {columns} FROM ({written}) r LEFT JOIN numbered n USING (run_id, rollout_id)"  # noqa: S608 - schema
         )
         return _cast(relation.to_arrow_reader(20_000), ROLLOUTS.arrow)
+
+
+def _own_ids(ids: Sequence[tuple[str, str]], seen: dict[str, Counter[str]]) -> dict[str, str]:
+    """New ids for a folder's rollouts whose ids are taken, given what `ids` (with their sources) it has, in order.
+
+    `seen` counts by id and source how often an id was used before, and is brought up to date. Within a folder the
+    uses of an id are numbered from 0 by source already (`PartStager`): here they are numbered on, so that a source's
+    rollouts have the same ids however it was divided.
+    """
+    present = {rollout_id for rollout_id, _ in ids}
+    sources = dict.fromkeys(source_id for _, source_id in ids)
+    mapping: dict[str, str] = {}
+    for plain, owner in ids:
+        if plain not in seen or plain in mapping or plain not in present:
+            continue
+        is_taken = seen[plain].total() > 0
+        for source_id in sources:
+            before, number = seen[plain][source_id], 1 if source_id == owner else 0
+            if number and is_taken:
+                mapping[plain] = own_id(plain, source_id, before)
+            while (numbered := own_id(plain, source_id, number)) in present:
+                present.discard(numbered)
+                if before:
+                    mapping[numbered] = own_id(plain, source_id, before + number)
+                number += 1
+            seen[plain][source_id] += number
+    return mapping
 
 
 def _ids(folder: Path) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ Runs in the workers, once per task. Writes only into its own staging folder; the
 
 import hashlib
 import multiprocessing
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +65,8 @@ class Stager:
         self.folder = folder
         self.owners: dict[str, str] = {}
         """The source that first used a rollout id in this task."""
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        """How often each source used an id in this task, whatever parts it is read in."""
         self._writers: dict[str, TableWriter] = {}
 
     def writer(self, name: str) -> TableWriter:
@@ -102,7 +104,7 @@ class PartStager:
         self.default_run = default_run
         self.overrides = overrides
         self.tally = Tally()
-        self._ids: Counter[str] = Counter()
+        self._ids = stager.counts[source_id]
         self._slugs: dict[str, str] = {}
         self._samples: set[tuple[str, str]] = set()
 
