@@ -62,6 +62,11 @@ def repair(root: Path) -> list[str]:
         StoreError: The store cannot be written.
     """
     store = Store(root)
+    with store.held():  # a commit under way looks like damage
+        return _repair(store)
+
+
+def _repair(store: Store) -> list[str]:
     aside = store.root / "damaged" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
     pending = store.root / "lake" / "_pending.json"
     done: list[str] = []

@@ -77,8 +77,8 @@ class Store:
         self._lock = FileLock(str(self.root / "store.lock"))
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the store's lock, a cut-off commit rolled back first. Re-entrant.
+    def held(self) -> Iterator[None]:
+        """Hold the store's lock. Re-entrant.
 
         Raises:
             StoreError: Another process held it too long, or the folder is not writable.
@@ -92,6 +92,16 @@ class Store:
         except OSError as error:
             raise self._unwritable(error) from error
         with held:
+            yield
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the store's lock, a cut-off commit rolled back first. Not to be entered within a transaction.
+
+        Raises:
+            StoreError: As `held`.
+        """
+        with self.held():
             self._roll_back()
             yield
 
@@ -157,8 +167,8 @@ class Store:
         if parts and not may_hold(delta, run_ids, source_ids) and is_current(delta, schema):
             self._append(delta, schema, rows)
             return
-        if parts is None and len(delta.file_uris()) >= MAX_WHOLE_FILES:
-            delta.optimize.compact(writer_properties=_properties(schema.name))
+        if parts is None:
+            _join_many(delta, schema.name)
         predicate = f"run_id IN ({', '.join(map(literal, run_ids))})"
         if source_ids is not None:
             predicate += f" AND source_id IN ({', '.join(map(literal, source_ids))})"
@@ -231,6 +241,7 @@ class Store:
         )
         catalog.publish(self.root, snapshot)
         write_deltalake(str(path), row, mode="append", configuration=_CONFIGURATION if previous is None else None)
+        _join_many(DeltaTable(str(path)), catalog.SNAPSHOTS)
         return snapshot
 
     def catch_up(self) -> bool:
@@ -326,11 +337,17 @@ class Store:
                     delta = DeltaTable(str(lake_path(self.root, name)))
                     metrics = delta.optimize.compact(writer_properties=_properties(name))
                     joined[name] = int(metrics["numFilesRemoved"])
-            for name in self.versions():
+            for name in (*self.versions(), catalog.SNAPSHOTS):
                 delta = DeltaTable(str(lake_path(self.root, name)))
                 enforce = retention_days >= RETENTION_DAYS
                 delta.vacuum(retention_days * 24, dry_run=False, enforce_retention_duration=enforce, full=True)
         return joined
+
+
+def _join_many(delta: DeltaTable, name: str) -> None:
+    """Join the files of a small table once there are too many."""
+    if len(delta.file_uris()) >= MAX_WHOLE_FILES:
+        delta.optimize.compact(writer_properties=_properties(name))
 
 
 def _properties(name: str) -> WriterProperties:

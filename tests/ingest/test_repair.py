@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest import store as store_module
 from ingest.doctor import examine
 from ingest.errors import ObservatoryError, StoreError
 from ingest.repair import repair
@@ -128,6 +129,12 @@ def test_a_whole_store_is_left_alone(store: Path) -> None:
     assert repair(store) == []
     assert open_store(store).snapshot_id == before
     assert not (store / "damaged").exists()
+
+
+def test_a_repair_waits_for_a_commit_under_way(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "LOCK_SECONDS", 0.05)
+    with Store(store).locked(), pytest.raises(StoreError, match="another process has been writing"):
+        repair(store)
 
 
 def test_bytes_changed_in_the_middle_are_found_by_a_repair(store: Path) -> None:

@@ -215,6 +215,18 @@ def test_a_pinned_snapshot_shows_what_it_showed(tmp_path: Path) -> None:
         open_store(tmp_path, 99)
 
 
+def test_the_list_of_snapshots_stays_in_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MAX_WHOLE_FILES", 3)
+    store = write_store(tmp_path, [one(1.0)])
+    first = store.snapshots()[0].snapshot_id
+    for _ in range(4):
+        store.republish()
+    found = [each.snapshot_id for each in store.snapshots()]
+    assert len(found) == len(set(found)) == 5
+    assert len(DeltaTable(str(tmp_path / "lake" / catalog.SNAPSHOTS)).file_uris()) < 3
+    assert rows(tmp_path, "SELECT reward FROM rollouts", first) == [(1.0,)]
+
+
 def test_a_reader_keeps_its_snapshot_while_a_writer_publishes(tmp_path: Path) -> None:
     write_store(tmp_path, [one(1.0)])
     old = open_store(tmp_path)
