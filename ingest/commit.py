@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.catalog import scan
-from ingest.finish import Finish, rows, staged, summaries
+from ingest.finish import Finish, connected, rows, staged, summaries
 from ingest.parquet_files import read_written
 from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, TABLES
@@ -28,6 +28,8 @@ READER_VERSION = "3"
 FEW_FILES = 8
 """More small staged files than this a run are joined when they are written."""
 FEW_ROWS = 10_000
+PARTS_ROWS = 2_048
+"""Fragments taken at a time: each may be a long text."""
 JOINED = "joined:"
 """Prefix of the source_id of rollouts that were joined from fragments of several sources."""
 
@@ -199,8 +201,7 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) 
     kept = store.files("parts", run_ids)
     if fresh is None and not kept:
         return None
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = connected(batch.staging / "spill-parts")
     connection.register("fresh", fresh if fresh is not None else PARTS.arrow.empty_table())
     connection.execute(
         "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(batch.sources)}
@@ -212,7 +213,7 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) 
     folder = batch.staging / "joined"
     folder.mkdir(exist_ok=True)
     stager = Stager(folder)
-    for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(10_000)):
+    for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(PARTS_ROWS)):
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
         for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
             part.add(record)
