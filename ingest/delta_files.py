@@ -23,7 +23,8 @@ def may_hold(delta: DeltaTable, run_ids: Sequence[str], source_ids: Sequence[str
     actions = pa.table(delta.get_add_actions(flatten=True))
     runs = set(run_ids)
     low, high = "min.source_id", "max.source_id"
-    for each in actions.to_pylist():
+    wanted = [name for name in ("partition.run_id", low, high) if name in actions.schema.names]
+    for each in actions.select(wanted).to_pylist():  # the others are statistics of every column of every file
         if each["partition.run_id"] in runs and (
             source_ids is None
             or each.get(low) is None

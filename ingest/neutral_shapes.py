@@ -30,7 +30,6 @@ _READ_AS: dict[str, Types] = {
     "time": _NUMBERS | _TEXT,
 }
 """By kind of field: the type to read it as for each type it may have been written as."""
-_CONTENT = {"content": "text"}
 _SEEN = frozenset({"id", "name", "output", "error", "started_at", "ended_at", "latency_s"})
 """Fields of what a tool server saw of a call that the messages hold already."""
 _TIMED = frozenset({"partial", "time"})

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from ingest.commit import READER_VERSION, Batch, ReadSource, commit, ledger
 from ingest.discover import Found, content_hash, discover
-from ingest.errors import UnrecognisedError
+from ingest.errors import SourceError, UnrecognisedError
 from ingest.neutral_mapping import Mapped
 from ingest.reading import is_compressed
 from ingest.sources import source as source_named
@@ -95,7 +96,7 @@ def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = 
 
     Raises:
         UnrecognisedError: Nothing under the paths could be recognised.
-        SourceError: `--map` names a field that does not exist.
+        SourceError: `--map` names a field that does not exist, or memory ran out.
         StoreError: The store cannot be written (nothing was changed).
     """
     forced = source_named(request.source) if request.source else None
@@ -131,7 +132,7 @@ def ingest(store: Store, request: Request, notify: Callable[[Progress], None] = 
 def _sources(store: Store, found: Sequence[Found], request: Request, report: Report) -> list[ReadSource]:
     """What has to be read: sources that changed since they were last read (or all, when forced)."""
     known = ledger(store)
-    by_content = {entry.content_hash: entry for entry in known.values()}
+    by_content = {entry.content_hash: (entry.source_id, entry.path) for entry in known.values()}
     options = repr((request.overrides, sorted(request.options.mapping.items()), READER_VERSION))
     result = []
     for each in found:
@@ -142,9 +143,9 @@ def _sources(store: Store, found: Sequence[Found], request: Request, report: Rep
             report.unchanged += 1
             report.runs.update({run_id: run_id for run_id in entry.run_ids})
             continue
-        twin = by_content.get(content)
-        if twin is not None and twin.source_id != each.source_id and size:
-            report.notes.append(f"{each.path}: the same content was read already, as {twin.path}; both are kept.")
+        twin_id, twin = by_content.setdefault(content, (each.source_id, str(each.path)))
+        if twin_id != each.source_id and size:
+            report.notes.append(f"{each.path}: the same content was read already, as {twin}; both are kept.")
         result.append(
             ReadSource(
                 each.source, each.path, each.source_id, fingerprint, content, size, entry.run_ids if entry else ()
@@ -196,7 +197,7 @@ def _size(path: Path) -> int:
 
 
 def _tasks(staging: Path, sources: Sequence[ReadSource], request: Request) -> list[Task]:
-    """Units packed into tasks of about `TASK_BYTES`."""
+    """Units packed into tasks, each of about as many bytes as `_task_bytes` says."""
     packs: list[list[Unit]] = []
     size = 0
     task_bytes = _task_bytes(sum(each.size for each in sources), _workers(request))
@@ -257,7 +258,21 @@ def _workers(request: Request) -> int:
 
 
 def _run(tasks: Sequence[Task], workers: int) -> Generator[tuple[Task, list[Tally]]]:
-    workers = min(workers, len(tasks))
+    """Read tasks, in whatever order they are done.
+
+    Raises:
+        SourceError: Memory ran out.
+    """
+    try:
+        yield from _results(tasks, min(workers, len(tasks)))
+    except (BrokenProcessPool, MemoryError) as error:
+        raise SourceError(
+            "a process that reads was killed, most likely because memory ran out; what was committed stays. "
+            "Read with fewer processes (--workers 1), or fewer files at a time"
+        ) from error
+
+
+def _results(tasks: Sequence[Task], workers: int) -> Generator[tuple[Task, list[Tally]]]:
     if workers <= 1 or sum(task.size for task in tasks) < POOL_BYTES:
         yield from ((task, read_task(task)) for task in tasks)
         return

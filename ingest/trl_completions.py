@@ -101,7 +101,7 @@ class _File:
     def overlap(self, before: Sequence[bytes]) -> int:
         """How many rows at the start repeat the end of the file before.
 
-        None where the log shows that this step sampled anew; a part of the file only where an evaluation shifted it.
+        0 where the log shows that this step sampled anew; a part of the file only where an evaluation shifted it.
         """
         if not before or (self.file_step, "") in self.log.means:
             return 0

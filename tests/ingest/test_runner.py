@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,30 @@ def test_the_same_content_from_elsewhere_is_noted_and_kept(tmp_path: Path) -> No
     report = read(tmp_path / "store", write(tmp_path / "copy" / "b.jsonl", content))
     assert any("same content" in note for note in report.notes)
     assert rows(tmp_path / "store", "SELECT count(*), count(DISTINCT rollout_id) FROM rollouts") == [(2, 2)]
+
+
+def test_two_copies_in_one_ingest_are_noted(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "copy of a.jsonl"):
+        write(tmp_path / "in" / name, [line(0, run=None)])
+    report = read(tmp_path / "store", tmp_path / "in")
+    assert report.rollouts == 2
+    folder = tmp_path / "in"
+    assert report.notes == [
+        f"{folder / 'copy of a.jsonl'}: the same content was read already, as {folder / 'a.jsonl'}; both are kept."
+    ]
+
+
+def test_a_killed_reader_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / "in" / f"{name}.jsonl", [line(0)])
+
+    def killed(task: Task) -> list[Tally]:
+        raise BrokenProcessPool(f"a child process died over {len(task.units)} parts")
+
+    monkeypatch.setattr(runner, "read_task", killed)
+    with pytest.raises(SourceError, match="--workers 1"):
+        read(tmp_path / "store", tmp_path / "in")
+    assert not list((tmp_path / "store" / "staging").iterdir())
 
 
 def test_bad_lines_are_rejects_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -248,6 +273,41 @@ def test_byte_ranges_give_the_same_rows_as_one_piece(
     assert len(tasks) == -(-path.stat().st_size // task_bytes) > 2
     assert report.rollouts == 300
     assert content(tmp_path / "many") == content(tmp_path / "one")
+
+
+@pytest.mark.parametrize("task_bytes", [900, 7_001])
+def test_ids_used_several_times_are_the_same_however_a_file_is_divided(
+    task_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line(n, rollout_id=f"x{n * n % 7}", tool_calls=[{"id": "c", "latency_s": n}]) for n in range(60)]
+    path, other = write(tmp_path / "a.jsonl", lines), write(tmp_path / "b.jsonl", lines[:9])
+    read(tmp_path / "one", path, other)
+    monkeypatch.setattr(runner, "TASK_BYTES", task_bytes)
+    report = read(tmp_path / "many", path, other, workers=1)
+    assert report.rollouts == 69
+    assert rows(tmp_path / "many", "SELECT count(*), count(DISTINCT rollout_id) FROM rollouts") == [(69, 69)]
+    assert content(tmp_path / "many") == content(tmp_path / "one")
+    joined = "FROM rollouts AS r JOIN tool_calls AS t USING (run_id, rollout_id) WHERE r.reward * 10 <> t.latency_s"
+    assert rows(tmp_path / "many", f"SELECT count(*) {joined}") == [(0,)]
+
+
+def test_parts_of_a_folder_that_use_an_id_twice_keep_both(tmp_path: Path) -> None:
+    for step in (10, 20):
+        dumped = [
+            {
+                "input": "user\nq\nassistant\n",
+                "output": "7",
+                "gts": "7",
+                "score": reward,
+                "step": step,
+                "request_id": name,
+            }
+            for name, reward in (("a", 1.0), ("b", 0.0))
+        ]
+        write(tmp_path / "run" / "rollout_data" / f"{step}.jsonl", dumped)
+    assert read(tmp_path / "store", tmp_path / "run", workers=1).rollouts == 4
+    sql = "SELECT step, count(*), count(DISTINCT rollout_id), avg(reward) FROM rollouts GROUP BY step ORDER BY step"
+    assert rows(tmp_path / "store", sql) == [(10, 2, 2, 0.5), (20, 2, 2, 0.5)]
 
 
 @pytest.mark.slow
