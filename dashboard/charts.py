@@ -9,6 +9,8 @@ from typing import Any, Final
 import pandas as pd
 import plotly.graph_objects as go
 
+from dashboard.words import shortened
+
 BASELINE: Final = "#6B7280"
 CANDIDATE: Final = "#0072B2"
 GOOD: Final = "#009E8E"
@@ -30,6 +32,10 @@ _INK = {
     "dark": {"text": "#E6E9EE", "muted": "#A3ACB8", "grid": "#2A3039", "zero": "#5A6470", "paper": "#14171C"},
 }
 FONT: Final = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+LEGEND: Final = 32
+"""Letters of a name in a legend: two of them fit beside each other at a width of 768."""
 
 
 def ink(theme: str) -> dict[str, str]:
@@ -179,7 +185,7 @@ def curve(
         go.Scatter(
             x=_values(frame[x]),
             y=_values(frame[y]),
-            name=shown(name),
+            name=shown(name, LEGEND),
             legendgroup=name,
             mode="lines+markers",
             line={"color": colour, "width": 2, "dash": dash},
@@ -231,6 +237,5 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
 
 
 def shown(text: str, length: int = 40) -> str:
-    """A name as Plotly may show it: its little HTML made harmless, and cut."""
-    cut = text if len(text) <= length else text[: length - 1] + "…"
-    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """A name as Plotly may show it: its little HTML made harmless, and its middle left out where it is long."""
+    return shortened(text, length).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -116,7 +116,7 @@ def reward_figure(
         _reported(drawn, reported, looks)
     if facets == [None]:
         _marks(drawn, frame, looks, series, checkpoints, best)
-    return drawn
+    return _with_legend(drawn)
 
 
 def small_multiples(
@@ -131,10 +131,11 @@ def small_multiples(
         row, column = _cell(number, len(panels))
         is_share = "%" in series.digits
         drawn.update_yaxes(rangemode="tozero", tickformat=".0%" if is_share else None, row=row, col=column)
+        drawn.update_xaxes(ticklabelstandoff=5, row=row, col=column)  # points at 0 would lie on the labels
         reach = frame[[series.y, *([series.high] if series.high else [])]].to_numpy(float, na_value=float("nan"))
         if not (reach > 0).any():  # left alone, the axis of nothing but zeros would reach to 100 %
             drawn.update_yaxes(range=[0, 0.05 if is_share else 1], row=row, col=column)
-    return drawn
+    return _with_legend(drawn)
 
 
 def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
@@ -148,7 +149,7 @@ def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
         for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
             rows = rows.assign(environment=None)
             _line(drawn, rows, looks, run_id, score, number, "all", number == 0, _scene(frame))
-    return drawn
+    return _with_legend(drawn)
 
 
 def stop_figure(frame: pd.DataFrame) -> go.Figure:
@@ -211,6 +212,12 @@ def _make_room(drawn: go.Figure, share: float) -> None:
         axis.update(domain=[each * (1 - share) for each in axis.domain])
     for annotation in drawn.layout.annotations:
         annotation.update(y=annotation.y * (1 - share))
+
+
+def _with_legend(drawn: go.Figure) -> go.Figure:
+    """Higher by the lines that a legend of two columns takes beyond its first, so that panels keep their size."""
+    entries = sum(bool(trace.name) and trace.showlegend is not False for trace in drawn.data)
+    return drawn.update_layout(height=drawn.layout.height + 20 * max(0, (entries - 1) // 2))
 
 
 def _line(
@@ -285,7 +292,11 @@ def _level(
         return None
     value = float(rows[series.y].iloc[0])
     points = charts.points(rows, [*(each for each in POINT if each in rows), *_hovered(series)])
-    common = {"name": charts.shown(name), "legendgroup": name, "hovertemplate": _hover(name, series, stepped=False)}
+    common = {
+        "name": charts.shown(name, charts.LEGEND),
+        "legendgroup": name,
+        "hovertemplate": _hover(name, series, stepped=False),
+    }
     if span is not None:
         return go.Scatter(
             x=list(span),

@@ -252,7 +252,7 @@ def box(summary: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
 def tool_bars(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     """Calls per tool, a bar a run, the failed part of each darker; `frame` is summed over steps."""
     order = texts(frame.groupby("tool", sort=False)["num_calls"].sum().sort_values().index.to_series())[-20:]
-    drawn = charts.figure("calls", "", height=max(260, 34 * len(order) * max(1, frame["run_id"].nunique() // 2) + 90))
+    drawn = charts.figure("calls", "", height=max(260, _bar_room(frame) * len(order) + 90))
     for run_id, rows in by_run(frame[frame["tool"].isin(order)]).items():
         drawn.add_bar(
             orientation="h",
@@ -268,6 +268,11 @@ def tool_bars(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     drawn.update_xaxes(**charts.whole_ticks([0, frame["num_calls"].max()]))
     drawn.update_yaxes(categoryorder="array", categoryarray=[charts.shown(each, 28) for each in order])
     return drawn
+
+
+def _bar_room(frame: pd.DataFrame) -> int:
+    """Height of the bars of one tool: a bar a run."""
+    return max(34, 16 + 10 * int(frame["run_id"].nunique()))
 
 
 def over_steps(usage: pd.DataFrame) -> pd.DataFrame:

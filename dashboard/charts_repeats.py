@@ -1,6 +1,7 @@
 """Figures of repeated calls: by tool, over steps, and which tool follows which. Frames in, figures out."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -39,27 +40,33 @@ def tool_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     several = frame["run_id"].nunique() > 1
     repeats = frame["num_exact_repeats"] + frame["num_near_repeats"]
     most = repeats[repeats > 0].sort_values(ascending=False, kind="stable").index[:MAX_TOOLS]
-    shown = told_apart(frame[frame.index.isin(most)])
-    labels = [
-        charts.shown(f"{row['tool']} · {names.get(row['run_id'], row['run_id'])}" if several else str(row["tool"]))
-        for row in records(shown)
-    ]
+    shown = told_apart(frame.loc[most])
+    places = list(range(len(shown)))  # two long names may be shown alike: as categories their bars would be one
     drawn = charts.figure("repeated calls", "", height=max(280, 32 * len(shown) + 130))
     for column, words, colour, pattern in KINDS:
         drawn.add_bar(
             orientation="h",
-            y=labels,
+            y=places,
             x=shown[column],
             name=words,
             marker={"color": colour, "pattern": {"shape": pattern, "size": 5, "solidity": 0.3}},
             customdata=charts.points(shown, ["run_id", "tool", "num_calls", "repeat_rate"]),
-            hovertemplate=f"<b>%{{y}}</b><br>{words}: %{{x:,}} of %{{customdata.num_calls:,}} calls<extra></extra>",
+            text=[_bar_name(row, names, several=several, length=60) for row in records(shown)],
+            textposition="none",
+            hovertemplate=f"<b>%{{text}}</b><br>{words}: %{{x:,}} of %{{customdata.num_calls:,}} calls<extra></extra>",
         )
     drawn.update_layout(barmode="stack", bargap=0.25)
     counts = shown[[column for column, *_ in KINDS]].sum(axis=1)
     drawn.update_xaxes(**charts.whole_ticks([0, *counts]))
-    drawn.update_yaxes(autorange="reversed")
+    labels = [_bar_name(row, names, several=several, length=24) for row in records(shown)]
+    drawn.update_yaxes(range=[len(shown) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False)
     return drawn
+
+
+def _bar_name(row: Mapping[str, Any], names: Mapping[str, str], *, several: bool, length: int) -> str:
+    run = str(names.get(row["run_id"], row["run_id"]))
+    tool = charts.shown(str(row["tool"]), length if several else 40)
+    return f"{tool} · {charts.shown(run, length)}" if several else tool
 
 
 def transition_figure(frame: pd.DataFrame) -> go.Figure:

@@ -1,7 +1,7 @@
 """Widgets of the comparison page: which arms, against which cost, paired and judged how. All bound to the URL."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +14,9 @@ from queries.compare import METHODS
 from queries.compared_samples import COSTS
 from queries.comparison import PAIR_BY
 from queries.filters import Filters
+
+FITS: Final = 28
+"""Letters of an arm that two pickers side by side show at a width of 768."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,10 @@ def choose() -> Chosen | None:
     opening = compare_arms.opening(offered, filters.run_ids) or compare_arms.opening(offered)
     if opening is None:
         return None
-    left, right, more = st.columns([5, 5, 2], vertical_alignment="bottom")
+    # Ids of one sweep differ at their ends: side by side on a narrow screen, two of them would be cut alike.
+    is_long = bool(offered["arm"].str.len().gt(FITS).any())
+    room = st.container(key="side_by_side_arms" if is_long else "arms")
+    left, right, more = room.columns([5, 5, 2], vertical_alignment="bottom")
     with left:
         baseline = _picker("Baseline", "baseline", arms, offered, split, opening[0])
     with right:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.rows import by, by_run, records, texts
 from dashboard.run_words import reward_name
-from dashboard.words import number, percent, plural, seconds, signed, verb, whole
+from dashboard.words import number, percent, plural, signed, verb, whole
 
 MAX_NAMED = 3
 """Runs that get a sentence each; with more, one sentence speaks of all."""
@@ -192,6 +192,11 @@ def behaviour(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
     return f"{names.get(run_id, run_id)}, {span}: {'; '.join(parts)} ({counts})." if parts else ""
 
 
+def _latency(value: float | None) -> str:
+    """Seconds as on the axis below: "90 s to 1 min 48 s" would be hard to compare."""
+    return f"{number(value)} s"
+
+
 def _way(first: str, last: str) -> str:
     return f"{first} at both" if first == last else f"from {first} to {last}"
 
@@ -199,7 +204,7 @@ def _way(first: str, last: str) -> str:
 _BEHAVIOUR: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("tool_calls_mean", "tool calls per rollout", number),
     ("reasoning_tokens_mean", "reasoning tokens", whole),
-    ("latency_p50_s", "median latency", seconds),
+    ("latency_p50_s", "median latency", _latency),
     ("tool_error_rate", "failed calls", percent),
     ("repeat_rate", "repeated calls", percent),
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard.rows import records
-from dashboard.words import number, percent, plural, whole
+from dashboard.words import number, percent, plural, shortened, whole
 from queries.measures import RolloutMeasure
 
 MAX_NAMED = 3
@@ -90,11 +90,11 @@ def tools(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         top, worst = rows[0], max(rows, key=lambda row: int(row["num_errors"]))
         text = (
             f"{names.get(str(run_id), str(run_id))}: {plural(total, 'call')} to {plural(len(rows), 'tool')}, most to "
-            f"{top['tool']} ({percent(top['num_calls'] / total)})"
+            f"{shortened(str(top['tool']))} ({percent(top['num_calls'] / total)})"
         )
         if worst["num_errors"]:
             failed = f"{whole(worst['num_errors'])} of {plural(worst['num_calls'], 'call')}"
-            text += f"; {worst['tool']} fails most ({failed})"
+            text += f"; {shortened(str(worst['tool']))} fails most ({failed})"
         sentences.append(f"{text}.")
     return " ".join(sentences)
 

@@ -20,10 +20,13 @@ from dashboard.tables import csv_button, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
-_LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@[\w-]+\.\w)")
-"""Where Markdown would see an address; a word joiner there shows nothing and breaks it. RUN@STEP stays whole."""
+_LINKED = re.compile(r"(?i)\bhttps?:(?=//)|\bwww(?=\.)|\w(?=@[\w-]+\.\w)|-(?=[->])|<(?=[-=])|[>~](?==)")
+"""Where Markdown would see an address, or Streamlit an arrow or a dash (-- is shown as one); a word joiner there shows
+nothing and breaks it. RUN@STEP stays whole."""
 _BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
 """What is folded into one blank. The thin space between thousands is not: numbers must not break."""
+_KEPT = re.compile(r"(?<=\d) (?=%|(?:ms|s|min|h|kB|MB|GB)\b)|(?<=\bn) (?== )|(?<=\bn =) (?=\d)")
+"""Blanks at which no line may end: between a number and its unit, and within "n = 12"."""
 _COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
 _VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
 _log = logging.getLogger(__name__)
@@ -47,7 +50,7 @@ class Figure:
 def plain(text: str) -> str:
     """Text as it stands, for calls that would read it as Markdown; addresses in it do not become links."""
     seen = INVISIBLE.sub(visible, _BLANKS.sub(" ", text.strip()))
-    unlinked = _LINKED.sub("\\g<0>\u2060", seen)
+    unlinked = _LINKED.sub("\\g<0>\u2060", _KEPT.sub("\u00a0", seen))
     return _MARKDOWN.sub(r"\\\1", unlinked)
 
 

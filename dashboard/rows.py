@@ -35,6 +35,6 @@ def texts(column: "pd.Series[Any]") -> list[str]:
     return [str(each) for each in dict.fromkeys(column.dropna())]
 
 
-def drawn_runs(frame: pd.DataFrame) -> pd.DataFrame:
+def drawn_runs(frame: pd.DataFrame, at_most: int = MAX_RUNS) -> pd.DataFrame:
     """The rows of the first runs of a frame, as many as one figure holds."""
-    return frame[frame["run_id"].isin(texts(frame["run_id"])[:MAX_RUNS])]
+    return frame[frame["run_id"].isin(texts(frame["run_id"])[:at_most])]

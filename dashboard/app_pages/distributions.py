@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import charts_distributions, data, distribution_words, measured, parts
+from dashboard import charts_distributions, curve_words, data, distribution_words, measured, parts
 from dashboard.charts_curves import Looks
 from dashboard.rows import drawn_runs, texts
 from dashboard.selection import narrowed, opening, rollouts_behind
@@ -58,8 +58,9 @@ st.subheader("Tools", anchor=False)
 if usage.empty:
     parts.missing("tool_calls")
 else:
-    totals = charts_distributions.over_steps(drawn_runs(usage))
+    totals = charts_distributions.over_steps(drawn_runs(usage, charts_distributions.MAX_GROUPS))
     parts.verdict(distribution_words.tools(totals, names))
+    st.caption(curve_words.too_many(totals["run_id"].nunique(), usage["run_id"].nunique()))
     points = parts.plot(charts_distributions.tool_bars(totals, looks), "tools", totals, select=True)
     rollouts_behind(points, "tools", "Click a bar to list the rollouts that called the tool.", filters)
     with st.expander(f"{plural(len(texts(usage['tool'])), 'tool')}, step by step"):

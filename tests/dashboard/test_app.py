@@ -43,7 +43,7 @@ def opened(**parameters: str | list[str]) -> AppTest:
 
 def texts(app: AppTest) -> str:
     shown = [*app.title, *app.subheader, *app.markdown, *app.caption, *app.error, *app.warning]
-    return "\n".join(str(each.value).replace("\\", "") for each in shown)
+    return "\n".join(str(each.value).replace("\\", "").replace("\u00a0", " ") for each in shown)
 
 
 def test_an_empty_store_says_what_fills_it(store: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_run_whose_environment_is_not_named_is_drawn_beside_those_of_others() 
     assert [(trace.customdata[0]["run_id"], trace.yaxis) for trace in points] == [("r", "y"), ("b", "y2"), ("c", "y3")]
 
 
-def test_of_many_tools_those_with_the_most_repeats_are_drawn_in_their_order() -> None:
+def test_of_many_tools_those_with_the_most_repeats_are_drawn_the_most_first() -> None:
     rows = [
         {
             "run_id": "r",
@@ -176,4 +176,16 @@ def test_of_many_tools_those_with_the_most_repeats_are_drawn_in_their_order() ->
         for each in range(20)
     ]
     drawn = charts_repeats.tool_figure(pd.DataFrame(rows), {})
-    assert list(drawn.data[0].y) == [f"t{each:02}" for each in range(5, 20)]
+    assert list(drawn.layout.yaxis.ticktext) == [f"t{each:02}" for each in range(19, 4, -1)]
+    assert list(drawn.data[0].x) == list(range(19, 4, -1))
+
+
+def test_tools_of_runs_with_long_names_are_bars_of_their_own() -> None:
+    counts = ("num_near_repeats", "num_unknown_output", "num_different_output", "num_wasted_calls", "num_same_output")
+    rows = [
+        {"run_id": run, "tool": "search" * 20, "num_calls": 9, "repeat_rate": 0.1, "num_exact_repeats": 1}
+        | dict.fromkeys(counts, 0)
+        for run in ("x" * 100, "x" * 101)
+    ]
+    drawn = charts_repeats.tool_figure(pd.DataFrame(rows), {})
+    assert list(drawn.data[0].y) == [0, 1]

@@ -191,6 +191,7 @@ def texts(app):
         " ".join(each.value for each in [*app.markdown, *app.caption, *app.warning])
         .replace("\\", "")
         .replace("\u2060", "")
+        .replace("\u00a0", " ")
     )
 
 

@@ -31,6 +31,16 @@ def test_addresses_do_not_become_links(text: str) -> None:
     assert shown(text) == text
 
 
+@pytest.mark.parametrize("text", ["a -- b", "a -> b", "a <- b", "a <-> b", "a >= b", "a <= b", "a ~= b"])
+def test_no_name_is_shown_with_other_signs(text: str) -> None:
+    assert "\u2060" in parts.plain(text)
+    assert shown(text) == text
+
+
+def test_no_line_ends_between_a_number_and_its_unit() -> None:
+    assert shown("8.0 % (n = 12), 1 min 48 s") == "8.0\u00a0% (n\u00a0=\u00a012), 1\u00a0min 48\u00a0s"
+
+
 def test_an_arm_can_be_copied_from_the_screen() -> None:
     assert "\u2060" not in parts.plain("zava@18 against zava@0: reward up.")
 

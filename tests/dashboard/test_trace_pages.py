@@ -82,7 +82,7 @@ def made(app: AppTest) -> str:
 
 def texts(app: AppTest) -> str:
     shown = [*app.title, *app.subheader, *app.markdown, *app.caption, *app.error, *app.warning]
-    return "\n".join(str(each.value).replace("\\", "") for each in shown)
+    return "\n".join(str(each.value).replace("\\", "").replace("\u00a0", " ") for each in shown)
 
 
 def test_a_hostile_trace_is_text_everywhere(store: Path) -> None:
