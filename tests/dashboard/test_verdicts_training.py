@@ -115,8 +115,8 @@ def test_behaviour_leaves_out_what_is_not_known() -> None:
     rates = {"tool_error_rate": [0.01, 0.19], "repeat_rate": [None, 0.1]}
     frame = pd.DataFrame({"run_id": "r", "step": [0, 18], "num_rollouts": 50, **columns, **rates})
     assert curve_words.behaviour(frame, NAMES) == (
-        "zava, from step 0 to step 18: tool calls per rollout from 3.26 to 5.22; median latency from 90 s to 1 min "
-        "48 s; failed calls from 1.0 % to 19 % (n = 50 and 50 rollouts)."
+        "zava, from step 0 to step 18: tool calls per rollout from 3.26 to 5.22; median latency from 90.3 s to "
+        "108 s; failed calls from 1.0 % to 19 % (n = 50 and 50 rollouts)."
     )
     assert curve_words.behaviour(frame.head(1), NAMES) == ""
 
