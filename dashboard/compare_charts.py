@@ -182,6 +182,7 @@ def grid(quadrants: pd.DataFrame, theme: str) -> go.Figure:
 
 def _cell(cell: Mapping[Hashable, Any]) -> str:
     null = cell["null_share"]
-    chance = "–" if pd.isna(null) else f"{100 * null:.0f} %" if null == 0 or null >= 0.005 else "&lt;1 %"
+    chance = f"{100 * null:.0f} %" if null == 0 or null >= 0.005 else "&lt;1 %"
+    beside = "" if pd.isna(null) else f"<br>chance {chance}"
     low, high = (round(100 * float(cell[name])) for name in ("share_ci_low", "share_ci_high"))
-    return f"<b>{percent(cell['share'])}</b> ({cell['num_samples']})<br>[{low}, {high}]<br>chance {chance}"
+    return f"<b>{percent(cell['share'])}</b> ({cell['num_samples']})<br>[{low}, {high}]{beside}"

@@ -29,7 +29,8 @@ def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> lis
     with right:
         cells = parts.plot(compare_charts.grid(quadrants, data.theme()), "compare_grid", quadrants, select=True)
         picked += compare_words.in_quadrants(samples, [each["quadrant"] for each in cells])
-        st.caption(parts.plain(f"In each quadrant: {compare_words.IN_A_CELL} {compare_words.claims(quadrants)}"))
+        told = f"In each quadrant: {compare_words.in_a_cell(quadrants)} {compare_words.claims(quadrants)}"
+        st.caption(parts.plain(told))
     with tables:
         parts.table(quadrants, "compare_quadrants", label="Quadrants")
         parts.table(samples, "compare_samples", label="Samples", on_row=lambda row: both_sides([row], failures, "row"))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dashboard.parts import Figure
-from dashboard.words import decimals, number, percent, plural, whole
+from dashboard.words import decimals, number, percent, plural, shortened, whole
 
 TITLES: Final[Mapping[str, str]] = {
     "reward": "reward",
@@ -41,7 +41,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "cost_usd": "cost",
 }
 """Which field a source must fill for a cost to be known."""
-IN_A_CELL = "share of samples (how many), its 95 % interval in percent, and the share that chance alone gives."
 _UNITS = {"latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
 _FIGURES = ("reward", "tool_calls", "turns", "output_tokens", "latency_s", "tool_calls_failed", "repeats", "pass_rate")
 _NUM_FIGURES = 5
@@ -131,6 +130,14 @@ def _figure(name: str, row: Mapping[str, Any]) -> Figure:
     )
 
 
+def in_a_cell(quadrants: pd.DataFrame) -> str:
+    """What the numbers in a quadrant are; without noise of attempts there is no share of chance."""
+    share = "share of samples (how many)"
+    if quadrants["null_share"].isna().all():
+        return f"{share} and its 95 % interval in percent."
+    return f"{share}, its 95 % interval in percent, and the share that chance alone gives."
+
+
 def claims(quadrants: pd.DataFrame) -> str:
     """The joint claims about reward and cost, with what chance alone would give, and where the dead-bands come from."""
     first = quadrants.iloc[0]
@@ -164,9 +171,8 @@ def by_measure(measures: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def cut(text: object) -> str:
-    """A name, cut where it is long."""
-    shown = str(text)
-    return shown if len(shown) <= 40 else f"{shown[:39]}…"
+    """A name, its middle left out where it is long."""
+    return shortened(str(text), 40)
 
 
 def picked(points: list[dict[str, Any]]) -> str:

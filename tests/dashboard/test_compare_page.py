@@ -43,8 +43,8 @@ def test_the_verdict_gives_both_differences_with_their_intervals(tmp_path):
 
 def test_a_long_run_name_is_cut_and_keeps_its_step(tmp_path):
     measures, failures, _ = answers(build_store(tmp_path, list(twenty(0.2))))
-    said = compare_words.verdict(measures, failures.assign(label=["n" * 300 + "@0", "n" * 300]))
-    assert said.startswith(f"{'n' * 39}… against {'n' * 39}…@0: reward")
+    said = compare_words.verdict(measures, failures.assign(label=["n" * 299 + "1@0", "n" * 300]))
+    assert said.startswith(f"{'n' * 26}…{'n' * 13} against {'n' * 26}…{'n' * 12}1@0: reward")
 
 
 def test_an_interval_that_holds_0_is_no_finding(tmp_path):
@@ -135,7 +135,8 @@ def test_plots_show_every_sample_and_all_nine_quadrants(tmp_path):
     assert drawn.layout.xaxis.title.text == "Δ tool calls, calls per rollout, candidate − baseline"
     grid = compare_charts.grid(quadrants, "light").data[0]
     assert list(grid.z[2]) == [0.0, 0.0, 1.0]
-    assert grid.text[2][2] == "<b>100 %</b> (20)<br>[84, 100]<br>chance –"
+    assert grid.text[2][2] == "<b>100 %</b> (20)<br>[84, 100]"
+    assert compare_words.in_a_cell(quadrants) == "share of samples (how many) and its 95 % interval in percent."
 
 
 def test_hostile_sample_names_stay_text(tmp_path):
