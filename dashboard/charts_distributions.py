@@ -266,7 +266,9 @@ def tool_bars(frame: pd.DataFrame, looks: Looks) -> go.Figure:
         )
     drawn.update_layout(barmode="group", showlegend=frame["run_id"].nunique() > 1)
     drawn.update_xaxes(**charts.whole_ticks([0, frame["num_calls"].max()]))
-    drawn.update_yaxes(categoryorder="array", categoryarray=[charts.shown(each, 28) for each in order])
+    # From the top down, so that the runs of a tool stand in the order of the legend.
+    labels = [charts.shown(each, 28) for each in reversed(order)]
+    drawn.update_yaxes(categoryorder="array", categoryarray=labels, autorange="reversed")
     return drawn
 
 
