@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
@@ -104,15 +105,13 @@ def commit(store: Store, batch: Batch, started: datetime) -> Outcome:
     run_ids = sorted({run for each in batch.sources.values() for run in (*each.run_names, *each.earlier_runs)})
     if not run_ids:  # a job that has only begun: there is a file, and nothing in it yet
         return outcome
-    with store.transaction():
-        folders = list(batch.folders)
-        joined = _join(store, batch, run_ids, outcome)
-        if joined is not None:
-            folders.append(joined)
+    with store.transaction(), TemporaryDirectory(dir=batch.staging) as own:
+        folders = [*batch.folders, Path(own, "ledger")]
+        _stage_ledger(batch, started, Path(own, "ledger"))
+        if _join(store, batch, run_ids, outcome, Path(own)):
+            folders.append(Path(own, "joined"))
             source_ids += [JOINED + run_id for run_id in run_ids]
-        _stage_ledger(batch, started, batch.staging / "ledger")
-        folders.append(batch.staging / "ledger")
-        finish = Finish(folders, store.files("rollouts", run_ids), source_ids, batch.staging / "spill")
+        finish = Finish(folders, store.files("rollouts", run_ids), source_ids, Path(own, "spill"))
         if renamed := finish.resolve_collisions():
             outcome.notes.append(
                 f"{renamed} rollouts have an id that another source of the run uses already; all were kept, "
@@ -141,19 +140,23 @@ def _has(folders: Sequence[Path], name: str) -> bool:
 
 
 def _write(store: Store, folders: Sequence[Path], name: str, run_ids: Sequence[str], source_ids: Sequence[str]) -> None:
-    """Write a table; staged files that are large enough and replace nothing become part of it as they are."""
+    """Write a table; staged files that are large enough and replace nothing become part of it as they are.
+
+    A source that failed as a whole has left the batch, but what it staged until then (its reject, its run) is there.
+    """
     if name in AS_PARQUET:
         files = [each for folder in folders for each in read_written(folder / name)]
         are_many = len(files) > FEW_FILES * len({each.run_id for each in files})
         are_small = sum(each.num_rows for each in files) < FEW_ROWS * len(files)
         if files and not (are_many and are_small) and store.adopt(name, files, run_ids, source_ids):
             return
-    store.replace(name, partial(rows, folders, name), run_ids, source_ids)
+    known = None if name in AS_PARQUET else source_ids
+    store.replace(name, partial(rows, folders, name, known), run_ids, source_ids)
 
 
 def _stage_ledger(batch: Batch, started: datetime, folder: Path) -> None:
     """The batch's rows of `ingests`, and a row of `runs` for every run a source spoke of."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     stager = Stager(folder)
     described = _described(batch.folders)
     for each in batch.sources.values():
@@ -195,13 +198,13 @@ def _described(folders: Sequence[Path]) -> set[tuple[str, str]]:
     return set(zip(found["run_id"].to_pylist(), found["source_id"].to_pylist(), strict=True))
 
 
-def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) -> Path | None:
-    """Build the rollouts that several sources' fragments make up together; None where the runs have no fragments."""
+def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome, own: Path) -> bool:
+    """Build the rollouts that several sources' fragments make up together; returns whether the runs have fragments."""
     fresh = staged(batch.folders, "parts")
     kept = store.files("parts", run_ids)
     if fresh is None and not kept:
-        return None
-    connection = connected(batch.staging / "spill-parts")
+        return False
+    connection = connected(own / "spill-parts")
     connection.register("fresh", fresh if fresh is not None else PARTS.arrow.empty_table())
     connection.execute(
         "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(batch.sources)}
@@ -210,9 +213,8 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) 
     ordered = connection.sql(
         f"FROM fresh {old} ORDER BY run_id, source_format, rollout_key, time NULLS LAST, source_id, position"
     )
-    folder = batch.staging / "joined"
-    folder.mkdir(exist_ok=True)
-    stager = Stager(folder)
+    (own / "joined").mkdir()
+    stager = Stager(own / "joined")
     for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(PARTS_ROWS)):
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
         for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
@@ -221,7 +223,7 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome) 
         for (_, name), count in part.tally.rows.items():
             outcome.rows[name] += count
     stager.close()
-    return folder
+    return True
 
 
 def _grouped(reader: pa.RecordBatchReader) -> Iterator[tuple[tuple[str, str, str], list[Fragment]]]:

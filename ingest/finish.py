@@ -38,11 +38,15 @@ def staged(folders: Sequence[Path], name: str) -> ds.Dataset | None:
     return ds.dataset(files, schema, "ipc") if files else None
 
 
-def rows(folders: Sequence[Path], name: str) -> pa.RecordBatchReader | pa.Table:
-    """All staged rows of a table as a stream (an empty table where there are none)."""
+def rows(
+    folders: Sequence[Path], name: str, source_ids: Sequence[str] | None = None
+) -> pa.RecordBatchReader | pa.Table:
+    """All staged rows of a table (or those of some sources) as a stream; an empty table where there are none."""
     dataset = staged(folders, name)
     if dataset is None:
         return table(name).arrow.empty_table()
+    if source_ids is not None:
+        dataset = dataset.filter(ds.field("source_id").isin(source_ids))
     return pa.RecordBatchReader.from_batches(table(name).arrow, dataset.to_batches(batch_size=8_192))
 
 

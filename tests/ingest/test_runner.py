@@ -124,6 +124,40 @@ def test_two_copies_in_one_ingest_are_noted(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_that_cannot_be_read_disturbs_no_other_however_often(tmp_path: Path) -> None:
+    good = write(tmp_path / "a.jsonl", [line(0)])
+    broken = tmp_path / "completions_5.parquet"
+    broken.write_bytes(b"PAR1, and no more")
+    for _ in range(2):
+        report = read(tmp_path / "store", good, broken, overrides=Overrides(run="r"), force=True)
+        assert (report.rollouts, len(report.failed), report.exit_code) == (1, 1, 3)
+        assert rows(tmp_path / "store", "SELECT count(*) FROM rollouts") == [(1,)]
+        assert rows(tmp_path / "store", "SELECT path FROM ingests") == [(str(good),)]
+
+
+def pieces(run: str, count: int) -> list[dict[str, Any]]:
+    of = [{"run": run, "rollout_id": f"{run}{number}"} for number in range(count)]
+    said = [{**each, "type": "message", "index": 0, "role": "user", "content": "q"} for each in of]
+    return [{**each, "type": "rollout", "partial": True, "sample_id": "s"} for each in of] + said
+
+
+def test_several_commits_of_one_ingest_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run, count in (("a", 3), ("b", 2)):
+        write(tmp_path / "in" / f"{run}.jsonl", pieces(run, count))
+    write(tmp_path / "in" / "c.jsonl", [{"type": "run", "run": "c", "kind": "baseline"}, line(0, run="c")])
+    monkeypatch.setattr(runner, "TASK_PARTS", 1)
+    monkeypatch.setattr(runner, "COMMIT_BYTES", 1)
+    read(tmp_path / "store", tmp_path / "in")
+    assert len(Store(tmp_path / "store").snapshots()) == 3
+    counts = "SELECT run_id, count(*) FROM messages GROUP BY run_id ORDER BY run_id"
+    assert rows(tmp_path / "store", counts) == [("a", 3), ("b", 2), ("c", 3)]
+    assert rows(tmp_path / "store", "SELECT run_id, kind FROM runs ORDER BY run_id") == [
+        ("a", None),
+        ("b", None),
+        ("c", "baseline"),
+    ]
+
+
 def test_a_killed_reader_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         write(tmp_path / "in" / f"{name}.jsonl", [line(0)])
