@@ -105,13 +105,22 @@ class _JobReader:
         elif kind in (JOB, EVENT, CHECKPOINT):
             yield from self._documents(file, name, alone=alone)
         elif is_result_csv(peek.head):
-            table = plain_csv(read_bytes(file))
-            if table is not None:
-                self.tables.append((name, table))
+            yield from self._table(file, name, alone=alone)
         elif alone:
             raise UnreadableError(f"{file}: neither a job, nor events, checkpoints or a result file of one")
         else:
             self.skipped.append(name)
+
+    def _table(self, file: Path, name: str, *, alone: bool) -> Iterator[Reject]:
+        try:
+            table = plain_csv(read_bytes(file))
+        except UnreadableError as error:
+            if alone:
+                raise
+            yield Reject(str(error), "0", file=name)
+            return
+        if table is not None:
+            self.tables.append((name, table))
 
     def _documents(self, file: Path, name: str, *, alone: bool) -> Iterator[Record]:
         try:

@@ -1,6 +1,7 @@
 """Fine-tuning jobs: hand-built landed folders and single files with hand-computed rows, and broken ones."""
 
 import base64
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -280,6 +281,16 @@ def test_page_of_jobs_is_a_run_each(tmp_path: Path) -> None:
         ("ftjob-a", "succeeded"),
         ("ftjob-b", "paused"),
     ]
+
+
+def test_a_result_file_that_is_cut_off_leaves_the_rest_of_the_job(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text(json.dumps({"object": "fine_tuning.job", "id": "ftjob-1"}))
+    table = "step,train_loss,valid_loss\n" + "".join(f"{n},0.{n * 7919 % 99991},0.1\n" for n in range(9_000))
+    packed = gzip.compress(table.encode())
+    (tmp_path / "result.csv").write_bytes(packed[: len(packed) // 2])
+    found = list(openai_fine_tuning.read(Part(tmp_path), Options()))
+    assert [each.file for each in found if isinstance(each, Reject)] == ["result.csv"]
+    assert [each.table for each in found if isinstance(each, Row)] == ["runs"]
 
 
 def test_broken_files_of_a_folder_are_rejects_and_the_rest_is_read(tmp_path: Path) -> None:
