@@ -36,7 +36,7 @@ from ingest.store import RETENTION_DAYS, Store
 from queries.asking import answer
 from queries.connection import Reading, open_store
 from queries.export import export as run_export
-from queries.filters import Filters
+from queries.filters import SUBSETS, Filters
 from queries.ingests import run_overview
 from queries.reported import reported_metrics
 from queries.scope import run_names
@@ -59,7 +59,6 @@ StoreOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one machine-readable object and nothing else.")]
 DEFAULT_STORE = Path("data")
-SUBSETS = ("all", "effective")
 
 
 @app.command(name="ingest")

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ingest.schema import SPLITS, STATUSES
-
 SUBSETS = ("all", "effective")
 
 
@@ -65,6 +63,4 @@ class Filters:
         return " · ".join(parts) or "everything"
 
 
-FIELD_CHOICES = {"splits": SPLITS, "statuses": STATUSES, "subset": SUBSETS}
-"""Fields with a fixed set of values."""
 EVERYTHING = Filters()
