@@ -18,6 +18,8 @@ from queries.filters import Filters
 
 LEADING: Final = ("valid", "test", "production")
 """Splits that may lead the page, in this order; the train batch only where there is none of them."""
+MOST_GRADERS = 12
+"""Graders whose scores are drawn."""
 _MEAN = "95 % interval over samples"
 MAIN: Final = (
     Series("tool_calls_mean", "tool calls per rollout", "tool_calls_ci_low", "tool_calls_ci_high",
@@ -157,7 +159,10 @@ def scores(filters: Filters, split: str | None, looks: Looks) -> None:
     if found["step"].nunique() < 2:
         return
     with st.expander(f"Sub-scores per grader ({found['grader'].nunique()})"):
-        shown = found[found["grader"].isin(texts(found["grader"])[:12])]
+        names = texts(found["grader"])
+        shown = found[found["grader"].isin(names[:MOST_GRADERS])]
+        if len(names) > MOST_GRADERS:
+            st.caption(f"The first {MOST_GRADERS} by name are drawn; the table holds all.")
         rollouts_behind(parts.plot(charts_curves.score_figure(shown, looks), "scores", found, select=True), "scores")
 
 
@@ -167,9 +172,10 @@ def provider_metrics(filters: Filters, looks: Looks) -> None:
     others = found[~found["is_reward"] & found["step"].notna() & found["value"].notna() & found["labels"].isna()]
     if others.empty:
         return
+    others = others.assign(entry=curve_words.metric_entries(others))
     with st.expander(f"What the trainer reported besides ({others['name'].nunique()} metrics)"):
-        name = st.selectbox("Metric", texts(others["name"]), key="metric", bind="query-params")
-        rows = drawn_runs(others[others["name"] == name].drop_duplicates(["run_id", "step"]))
+        name = st.selectbox("Metric", texts(others["entry"]), key="metric", bind="query-params")
+        rows = drawn_runs(others[others["entry"] == name].drop_duplicates(["run_id", "step"]))
         series = Series("value", str(name), num="step", over="", digits=",.4~r")
         drawn = charts_curves.reward_figure(rows.assign(environment=None, subset="all"), looks, series)
         rollouts_behind(parts.plot(drawn, "reported_metric", rows, select=True), "reported_metric")

@@ -208,3 +208,10 @@ _BEHAVIOUR: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("tool_error_rate", "failed calls", percent),
     ("repeat_rate", "repeated calls", percent),
 )
+
+
+def metric_entries(metrics: pd.DataFrame) -> pd.Series:
+    """What each row of a trainer's metrics is chosen by: its name, and its split where the name has several."""
+    splits = metrics["split"].fillna("no split")
+    has_several = splits.groupby(metrics["name"]).transform("nunique") > 1
+    return metrics["name"].where(~has_several, metrics["name"] + " · " + splits)

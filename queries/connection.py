@@ -66,9 +66,10 @@ class Reading:
 
     def _connection(self, parameters: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         """The connection to ask with these parameters: that of the runs they name, where these are few of many."""
-        run_id, run_ids = parameters.get("run_id"), parameters.get("run_ids")
-        named = run_ids if run_id is None else [run_id, *(run_ids or ())]
-        if named is None or len(named) > FEW_RUNS:
+        named = [parameters["run_id"]] if parameters.get("run_id") is not None else []
+        named += parameters.get("run_ids") or ()
+        named += [value["run_id"] for value in parameters.values() if isinstance(value, Mapping)]  # the arms
+        if not named or len(named) > FEW_RUNS:
             return self.connection
         return _narrowed(self, tuple(sorted(set(named))))
 

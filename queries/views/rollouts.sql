@@ -24,6 +24,8 @@ WHERE
             WHERE
                 p_tools IS NOT NULL
                 AND list_contains(p_tools, c.tool)
+                AND c.requestor <> 'user'
+                AND c.status <> 'orphan'
                 AND (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
         )
     );

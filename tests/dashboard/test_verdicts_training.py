@@ -232,3 +232,8 @@ def test_bars_of_repeats_that_are_not_drawn_are_told() -> None:
     frame = pd.DataFrame({"run_id": ["a", "b", "b"], "num_exact_repeats": [1, 0, 2], "num_near_repeats": [0, 0, 3]})
     assert repeat_words.drawn(frame, 1) == "The 1 of 2 tools of a run with the most repeats are drawn."
     assert repeat_words.drawn(frame, 2) == ""
+
+
+def test_a_metric_of_several_splits_is_chosen_by_split() -> None:
+    metrics = pd.DataFrame({"name": ["kl", "kl", "loss"], "split": ["train", None, "train"]})
+    assert curve_words.metric_entries(metrics).tolist() == ["kl · train", "kl · no split", "loss"]

@@ -8,6 +8,7 @@ import pytest
 
 from ingest.errors import StoreError
 from queries import connection
+from queries.compare import compare
 from queries.connection import Reading, open_store
 from queries.curves import reward_curve
 from queries.filters import EVERYTHING, Filters
@@ -31,6 +32,14 @@ def test_the_answer_is_the_same(store: Reading, monkeypatch: pytest.MonkeyPatch)
     for before, after in zip(whole, again, strict=True):
         assert len(before) > 0
         assert before.equals(after)
+
+
+def test_a_comparison_reads_its_arms_alone(store: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = compare(store, baseline="a", candidate="b")
+    monkeypatch.setattr(connection, "MANY_FILES", 0)
+    narrow = open_store(store.root)
+    shutil.rmtree(store.root / "lake" / "rollouts" / "run_id=c")
+    assert compare(narrow, baseline="a", candidate="b").equals(whole)
 
 
 def test_other_runs_are_not_read(store: Reading, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,13 @@ def test_choices_and_counts_of_filters(store: Reading) -> None:
     assert filter_counts(store, Filters(statuses=("truncated",))).to_numpy().tolist() == [[0, 8]]
 
 
+def test_a_tool_filter_looks_for_the_agents_own_calls(tmp_path: Path) -> None:
+    others = [call("cat", requestor="user"), call("cat", status="orphan")]
+    rollouts = [rollout(sample_id="a", tool_calls=[call("cat")]), rollout(sample_id="b", tool_calls=others)]
+    store = build_store(tmp_path, rollouts)
+    assert filter_counts(store, Filters(tools=("cat",))).to_numpy().tolist() == [[1, 2]]
+
+
 def test_coverage_says_which_fields_are_filled(store: Reading) -> None:
     job = coverage(store).set_index("run_id").loc["job"]
     assert (job["num_rollouts"], job["num_reward"], job["num_status"], job["num_step"]) == (7, 6, 3, 7)
