@@ -252,7 +252,7 @@ def box(summary: pd.DataFrame, looks: Looks, axis: str) -> go.Figure:
 def tool_bars(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     """Calls per tool, a bar a run, the failed part of each darker; `frame` is summed over steps."""
     order = texts(frame.groupby("tool", sort=False)["num_calls"].sum().sort_values().index.to_series())[-20:]
-    drawn = charts.figure("calls", "", height=max(260, _bar_room(frame) * len(order) + 90))
+    drawn = charts.figure("calls", "", height=max(170, _bar_room(frame) * len(order) + 90))
     for run_id, rows in by_run(frame[frame["tool"].isin(order)]).items():
         drawn.add_bar(
             orientation="h",
