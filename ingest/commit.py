@@ -20,7 +20,7 @@ from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, TABLES
 from ingest.schema_runs import RUNS
 from ingest.sources import source as source_named
-from ingest.sources.base import Fragment, Source
+from ingest.sources.base import Fragment, Reject, Source
 from ingest.staging import AS_PARQUET, Overrides, PartStager, Stager, Tally
 from ingest.store import Store
 
@@ -217,8 +217,13 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome, 
     stager = Stager(own / "joined")
     for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(PARTS_ROWS)):
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
-        for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
-            part.add(record)
+        try:
+            for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
+                part.add(record)
+        except MemoryError:
+            raise
+        except Exception as error:  # one rollout's hostile pieces must not take the others down
+            part.reject(Reject(f"unexpected {type(error).__name__}: {error}", key))
         outcome.notes += part.tally.notes
         for (_, name), count in part.tally.rows.items():
             outcome.rows[name] += count

@@ -83,16 +83,17 @@ class Finish:
 
         Returns how many ids were changed. Within one staged folder ids are unique already.
         """
-        shared = self.connection.sql(
+        self.connection.execute(
+            "CREATE OR REPLACE TABLE shared AS "
             "SELECT rollout_id FROM (SELECT run_id, rollout_id FROM kept UNION ALL "
             "SELECT run_id, rollout_id FROM staged_rollouts) GROUP BY run_id, rollout_id HAVING count(*) > 1"
-        ).fetchall()
-        if not shared:
+        )
+        seen: dict[str, Counter[str]] = {row[0]: Counter() for row in self.connection.sql("FROM shared").fetchall()}
+        if not seen:
             return 0
-        seen: dict[str, Counter[str]] = {row[0]: Counter() for row in shared}
-        for rollout_id, source_id in self.connection.sql("SELECT rollout_id, source_id FROM kept").fetchall():
-            if rollout_id in seen:
-                seen[rollout_id][source_id] += 1
+        stored = "SELECT rollout_id, source_id FROM kept WHERE rollout_id IN (FROM shared)"
+        for rollout_id, source_id in self.connection.sql(stored).fetchall():
+            seen[rollout_id][source_id] += 1
         changed = 0
         for folder in self.folders:
             if mapping := _own_ids(_ids(folder), seen):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import zstandard
 from ingest import runner
 from ingest.errors import SourceError, UnrecognisedError
 from ingest.runner import Progress, Report, Request, ingest
-from ingest.sources.base import Options
+from ingest.sources import observatory_jsonl
+from ingest.sources.base import Fragment, Options, Record
 from ingest.staging import Overrides, Tally
 from ingest.store import Store
 from ingest.tasks import Task, read_task
@@ -307,6 +309,23 @@ def test_byte_ranges_give_the_same_rows_as_one_piece(
     assert len(tasks) == -(-path.stat().st_size // task_bytes) > 2
     assert report.rollouts == 300
     assert content(tmp_path / "many") == content(tmp_path / "one")
+
+
+def test_pieces_that_cannot_be_joined_are_a_reject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    join = observatory_jsonl.join
+
+    def failing(key: str, fragments: list[Fragment]) -> Iterator[Record]:
+        if key == "x1":
+            raise ZeroDivisionError("no such piece")
+        yield from join(key, fragments)
+
+    monkeypatch.setattr(observatory_jsonl, "join", failing)
+    pieces = [line(n, partial=True) for n in range(3)]
+    report = read(tmp_path / "store", write(tmp_path / "a.jsonl", pieces))
+    assert (report.rollouts, report.rejects) == (2, 1)
+    assert rows(tmp_path / "store", "SELECT position, reason FROM rejects") == [
+        ("x1", "unexpected ZeroDivisionError: no such piece")
+    ]
 
 
 @pytest.mark.parametrize("task_bytes", [900, 7_001])
