@@ -18,11 +18,14 @@ WHERE
     AND (p_subset IS NULL OR p_subset = 'all' OR r.subset = p_subset)
     AND (
         p_tools IS NULL
-        OR r.rollout_id IN (
+        -- The CASE keeps ids from being read, for the lookup below is planned even where nothing is to be looked up.
+        OR CASE WHEN p_tools IS NOT NULL THEN r.rollout_id END IN (
             SELECT c.rollout_id FROM tool_calls AS c
             WHERE
                 p_tools IS NOT NULL
                 AND list_contains(p_tools, c.tool)
+                AND c.requestor <> 'user'
+                AND c.status <> 'orphan'
                 AND (p_run_ids IS NULL OR list_contains(p_run_ids, c.run_id))
         )
     );
