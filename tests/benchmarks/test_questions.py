@@ -106,6 +106,7 @@ def native(root: Path) -> Iterator[Reading]:
         opened.execute(f"ATTACH {literal(str(root / big_store.NATIVE))} AS store (READ_ONLY)")
         for each in TABLES:
             opened.execute(f"CREATE VIEW {each.name} AS FROM store.{each.name}")
+        opened.execute("CREATE TABLE snapshot_files (file VARCHAR, columns VARCHAR)")
         connection._share_and_lock(opened, root)
         yield Reading(root, 0, datetime.now(UTC), opened)
 
