@@ -197,7 +197,7 @@ _COLLAPSED = {
         "(PARTITION BY run_id, step, split, name, labels ORDER BY value IS NULL, source_id, position DESC) = 1"
     ),
     "checkpoints": _one_per("checkpoints", "run_id, step", "source_id"),
-    "samples": _one_per("samples", "run_id, sample_id", "source_id, length(prompt_text)"),
+    "samples": _one_per("samples", "run_id, environment, sample_id", "source_id, length(prompt_text)"),
 }
 """Views that collapse what several sources say of one thing. `runs`: the lowest precedence that says something wins,
 column by column. `samples`: of several prompts the shortest, the one given explicitly. `metrics`: of one source's rows

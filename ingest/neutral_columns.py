@@ -216,7 +216,7 @@ class Plain:
         if "sample_id" in values:
             named = constant("native", self.size, pa.string())
             values["sample_id_source"] = pc.if_else(values["sample_id"].is_valid(), named, pa.scalar(None, pa.string()))
-        return Rollouts(runs, values, *talk, scores, self._samples(runs, values.get("sample_id"), talk[0], place))
+        return Rollouts(runs, values, *talk, scores, self._samples(runs, values, talk[0], place))
 
     def _texts(self, name: str) -> list[Any]:
         return self.found.field(name).to_pylist() if name in self.shape.line else [None] * self.size
@@ -242,21 +242,26 @@ class Plain:
         return Children(of, {name: [row.get(name) for row in rows] for name in set().union(*rows)})
 
     def _samples(
-        self, runs: list[str | None], ids: pa.Array | None, talk: Children | None, place: Place
+        self, runs: list[str | None], columns: Values, talk: Children | None, place: Place
     ) -> list[tuple[int, Values]]:
         """What the lines say of their samples, once a sample: the first thing said of it counts."""
         said = [name for name in (*fields.SAMPLE_COLUMNS, "prompt") if name in self.shape.line]
-        if ids is None or not (said or talk):
+        if "sample_id" not in columns or not (said or talk):
             return []
+        ids, of = columns["sample_id"].to_pylist(), [None] * self.size
+        if "environment" in columns:
+            of = columns["environment"].to_pylist()
         found = []
         bounds = np.searchsorted([] if talk is None else talk.of, np.arange(self.size + 1))
-        for at, key in enumerate(zip(runs, ids.to_pylist(), strict=True)):
-            if key[1] is None or key in place.told:
+        for at, key in enumerate(zip(runs, of, ids, strict=True)):
+            run, environment, sample_id = key
+            if sample_id is None or key in place.told:
                 continue
             values = {name: self.found.field(name)[at].as_py() for name in said}
             given = {name: value for name, value in values.items() if value is not None}
             opening = None if talk is None else _opening(talk, *bounds[at : at + 2].tolist())
-            sample = sample_of(given | {"sample_id": key[1]}, key[0], opening, place)
+            given |= {"sample_id": sample_id, "environment": environment}
+            sample = sample_of(given, run, opening, place)
             if sample is not None:
                 place.told.add(key)
                 found.append((at, sample))

@@ -27,9 +27,9 @@ class Place:
     def __init__(self, file: str) -> None:
         self.file = file
         self.position = 0
-        self.samples: set[tuple[str | None, str]] = set()
-        """Samples whose prompt has been taken from messages."""
-        self.told: set[tuple[str | None, str]] = set()
+        self.samples: set[tuple[str | None, str | None, str]] = set()
+        """Samples (run, environment, id) whose prompt has been taken from messages."""
+        self.told: set[tuple[str | None, str | None, str]] = set()
         """Samples of which something has been said."""
         self.unknown: set[str] = set()
         """Fields that had no column."""
@@ -78,14 +78,15 @@ def sample_of(values: Values, run: str | None, messages: Any, place: Place) -> V
     """What a rollout line says of its sample; a prompt that is not given is taken from the messages, once a sample."""
     sample = {name: values.pop(name) for name in fields.SAMPLE_COLUMNS if name in values}
     prompt, sample_id = values.pop("prompt", None), values.get("sample_id")
-    if prompt is None and messages and sample_id is not None and (run, sample_id) not in place.samples:
+    key = None if sample_id is None else (run, values.get("environment"), sample_id)
+    if prompt is None and messages and key is not None and key not in place.samples:
         prompt = []
         for message in messages:
             if message["role"] == "assistant":
                 break
             prompt.append(message)
-    if sample_id is not None:
-        place.samples.add((run, sample_id))
+    if key is not None:
+        place.samples.add(key)
     return sample | _prompt(prompt) if sample or prompt else None
 
 

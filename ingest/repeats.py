@@ -38,7 +38,7 @@ READING_WORDS = frozenset(
     analyze ask calc calculate calculator cat check compare count describe diff display evaluate explain fetch find
     get glob grep head help inspect list load locate lookup look ls measure open peek ping preview query read recall
     retrieve scan search select show stat status summarize tail think validate verify view weather wiki
-    """.split()  # noqa: SIM905 (a list literal would take a line a word)
+    """.split()  # noqa: SIM905 - a list literal would take a line a word
 )
 """Words of tool names that say it only reads: it changes nothing that another call sees."""
 ACTING_WORDS = frozenset(
@@ -48,7 +48,7 @@ ACTING_WORDS = frozenset(
     kill merge modify move navigate next order patch pay place post press publish push put refund register remove
     rename reply replace reset restart return revoke roll save schedule scroll send set sleep start step stop submit
     swipe tap toggle transfer type undo update upload wait write
-    """.split()  # noqa: SIM905 (a list literal would take a line a word)
+    """.split()  # noqa: SIM905 - a list literal would take a line a word
 )
 """Words that say it acts: doing it twice is not the same as doing it once. A tool of neither kind (`bash`, `python`)
 may change what others see, but running it again for the same output was no use."""

@@ -82,7 +82,7 @@ EVENTS = Table(
 SAMPLES = Table(
     "samples",
     "one row per sample of a run and source",
-    ("run_id", "source_id", "sample_id"),
+    ("run_id", "source_id", "environment", "sample_id"),
     (
         RUN_ID,
         SOURCE_ID,
@@ -90,7 +90,7 @@ SAMPLES = Table(
         Column("prompt_text", "string", "the task as the policy saw it, roles and text"),
         Column("prompt_hash", "string", "hash of the prompt, to pair samples without a shared id"),
         Column("reference", "string", "reference answer, text or JSON"),
-        Column("environment", "string", "environment the sample belongs to"),
+        Column("environment", "string", "environment the sample belongs to; the same id in another is another sample"),
         Column("tags", "json", "list of tags"),
         Column("cluster_key", "string", "what several samples share (document, repository): the unit of clustering"),
         Column("dataset_version", "string", "version of the data set"),

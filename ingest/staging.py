@@ -106,7 +106,10 @@ class PartStager:
         self.tally = Tally()
         self._ids = stager.counts[source_id]
         self._slugs: dict[str, str] = {}
-        self._samples: set[tuple[str, str]] = set()
+        self._samples: set[tuple[str, str | None, str]] = set()
+        """Run, environment and id of samples of which rollouts said something."""
+        self._described: set[tuple[str, str | None, str]] = set()
+        """The same of those described by records of their own; without an environment they are of any."""
 
     def run_id(self, name: str | None) -> str:
         """The run a record belongs to."""
@@ -126,7 +129,7 @@ class PartStager:
         elif isinstance(record, Row):
             run_id = self.run_id(record.run)
             if record.table == "samples":  # said once, explicitly: what rollouts say of the sample is not added
-                self._samples.add((run_id, record.values["sample_id"]))
+                self._described.add((run_id, record.values.get("environment"), record.values["sample_id"]))
             self._row(record.table, {**record.values, "run_id": run_id})
         elif isinstance(record, Reject):
             self.reject(record)
@@ -224,10 +227,13 @@ class PartStager:
                 self.tally.rows[run_id, name] += count
 
     def _sample(self, run_id: str, sample_id: str | None, sample: Values, environment: str | None) -> None:
-        if sample_id is not None and (run_id, sample_id) not in self._samples:
-            self._samples.add((run_id, sample_id))
-            own = {**sample, "sample_id": sample_id, "run_id": run_id}
-            self._row("samples", {"environment": environment, **own})
+        if sample_id is None:
+            return
+        row = {"environment": environment, **sample, "sample_id": sample_id, "run_id": run_id}
+        key = (run_id, row["environment"], sample_id)
+        if key not in self._samples and self._described.isdisjoint({key, (run_id, None, sample_id)}):
+            self._samples.add(key)
+            self._row("samples", row)
 
     def _rollout_id(self, run_id: str, native: str | None, raw_ref: object) -> str:
         plain = short_hash(run_id, native) if native else short_hash(run_id, self.source_id, str(raw_ref))

@@ -27,7 +27,7 @@ _COLLAPSED = {
     "runs": ("one row per run", ("run_id",)),
     "checkpoints": ("one row per run and step", ("run_id", "step")),
     "metrics": ("one row per number a trainer reported", ("run_id", "step", "split", "name", "labels")),
-    "samples": ("one row per sample of a run", ("run_id", "sample_id")),
+    "samples": ("one row per sample of a run", ("run_id", "environment", "sample_id")),
 }
 """Grain and key of what the published views collapse over sources (ingest/catalog.py)."""
 _ONLY_STORED = {("runs", "precedence")}

@@ -37,7 +37,7 @@ def samples(
 
 
 def sample_facts(store: Reading, *, sample_id: str, environment: str | None = None) -> pd.DataFrame:
-    """One row per run that describes the sample, ordered by id: what is this sample?
+    """One row per run and environment that describe the sample, ordered by them: what is this sample?
 
     Columns: run_id, environment, sample_id, prompt_text (first 100 000 characters), num_prompt_bytes (of the whole),
     reference, tags (JSON list), cluster_key, dataset_version, metadata (JSON).

@@ -1,5 +1,6 @@
 -- Question: what is this sample?
--- Grain: run that describes it; ordered by id. prompt_text: its first 100 000 characters; num_prompt_bytes: the whole.
+-- Grain: run and environment that describe it; ordered by them, what is said of any environment last. prompt_text: its
+-- first 100 000 characters; num_prompt_bytes: the whole.
 SELECT
     run_id,
     environment,
@@ -12,5 +13,5 @@ SELECT
     left(prompt_text, 100000) AS prompt_text,
     strlen(prompt_text) AS num_prompt_bytes
 FROM samples
-WHERE sample_id = $sample_id AND ($environment IS NULL OR environment = $environment)
-ORDER BY run_id
+WHERE sample_id = $sample_id AND ($environment IS NULL OR environment IS NULL OR environment = $environment)
+ORDER BY run_id, environment NULLS LAST

@@ -7,14 +7,17 @@ CREATE MACRO arm_rollouts(p_name, p_arm, p_environments) AS TABLE
 SELECT
     p_name AS arm,
     r.*,
-    s.prompt_hash,
-    s.cluster_key,
+    coalesce(s.prompt_hash, g.prompt_hash) AS prompt_hash,
+    coalesce(s.cluster_key, g.cluster_key) AS cluster_key,
     coalesce(r.status IN ('infra_error', 'grader_error'), FALSE) AS is_failed,
     nullif(regexp_extract(r.sample_id, '[^/:#]+$'), '') AS sample_suffix,
     min(r.position) OVER (PARTITION BY r.source_id, r.sample_id) AS first_position,
     count(DISTINCT r.environment) OVER () AS num_environments
 FROM rollouts AS r
-LEFT JOIN samples AS s ON r.run_id = s.run_id AND r.sample_id = s.sample_id
+LEFT JOIN samples AS s
+    ON r.run_id = s.run_id AND r.sample_id = s.sample_id AND r.environment IS NOT DISTINCT FROM s.environment
+LEFT JOIN any_samples AS g
+    ON r.run_id = g.run_id AND r.sample_id = g.sample_id AND (g.is_general OR r.environment IS NULL)
 WHERE
     r.run_id = struct_extract(p_arm, 'run_id')
     AND r.split IS NOT DISTINCT FROM struct_extract(p_arm, 'split')

@@ -311,6 +311,29 @@ def test_byte_ranges_give_the_same_rows_as_one_piece(
     assert content(tmp_path / "many") == content(tmp_path / "one")
 
 
+@pytest.mark.parametrize("copies", [1, 20])
+def test_the_same_id_in_another_environment_is_another_sample(copies: int, tmp_path: Path) -> None:
+    def asked(environment: str | None, question: str) -> dict[str, Any]:
+        named = {} if environment is None else {"environment": environment}
+        return line(0, rollout_id=None, messages=[{"role": "user", "content": question}], tags=[question]) | named
+
+    lines = [asked(name, question) for name, question in (("air", "fly?"), ("shop", "buy?"), (None, "what?"))]
+    read(tmp_path / "store", write(tmp_path / "a.jsonl", lines * copies))
+    sql = "SELECT environment, sample_id, prompt_text, tags FROM samples ORDER BY environment NULLS LAST"
+    assert rows(tmp_path / "store", sql) == [
+        ("air", "s0", "user: fly?", '["fly?"]'),
+        ("shop", "s0", "user: buy?", '["buy?"]'),
+        (None, "s0", "user: what?", '["what?"]'),
+    ]
+
+
+def test_a_sample_described_without_an_environment_is_not_described_again(tmp_path: Path) -> None:
+    described = {"type": "sample", "run": "r", "sample_id": "s0", "prompt": "the task"}
+    lines = [described, line(0, environment="air"), line(0, environment="shop")]
+    read(tmp_path / "store", write(tmp_path / "a.jsonl", lines))
+    assert rows(tmp_path / "store", "SELECT environment, prompt_text FROM samples") == [(None, "the task")]
+
+
 def test_pieces_that_cannot_be_joined_are_a_reject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     join = observatory_jsonl.join
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.sources.base import Row
 from queries.connection import Reading
 from queries.filters import Filters
 from queries.trajectory import (
@@ -155,3 +156,23 @@ def test_a_text_is_found_wherever_it_stands(tmp_path: Path) -> None:
     assert len(trajectory_search(store, rollout_id=rollout_id, text="50% of")) == 1
     assert trajectory_search(store, rollout_id=rollout_id, text="5_% of").empty
     assert trajectory_search(store, rollout_id=rollout_id, text="").empty
+
+
+def test_a_sample_is_described_by_its_environment(tmp_path: Path) -> None:
+    said = [
+        Row("samples", {"sample_id": "s", "environment": "air", "cluster_key": "flights"}, run="r"),
+        Row("samples", {"sample_id": "s", "environment": "shop", "cluster_key": "orders"}, run="r"),
+        Row("samples", {"sample_id": "t", "cluster_key": "any"}, run="r"),
+    ]
+    asked = [("s", "air"), ("s", "shop"), ("s", "bank"), ("s", None), ("t", "air"), ("t", None)]
+    rollouts = [
+        rollout(sample_id=sample, environment=environment, native_id=str(n))
+        for n, (sample, environment) in enumerate(asked)
+    ]
+    store = build_store(tmp_path, rollouts, said)
+    known, wanted = ids(store), ["flights", "orders", None, "flights", "any", "any"]
+    facts = [trajectory_facts(store, rollout_id=known[str(n)])["cluster_key"] for n in range(len(asked))]
+    assert [None if each.isna()[0] else each[0] for each in facts] == wanted
+    arm = "{'run_id': 'r', 'split': NULL::VARCHAR, 'step': NULL::BIGINT}"
+    compared = store.connection.sql(f"SELECT cluster_key FROM arm_rollouts('a', {arm}, NULL) ORDER BY native_id")
+    assert [row[0] for row in compared.fetchall()] == wanted
