@@ -228,7 +228,7 @@ def _line(
     series: Series,
     number: int,
     subset: str,
-    legend: bool,  # noqa: FBT001 (private)
+    legend: bool,  # noqa: FBT001 - called within this module only, each time with a comparison that says what it is
     scene: Scene,
 ) -> None:
     """One series of one run: band, points, from 20 points on a smoothed line; without steps a level over the scene."""

@@ -29,7 +29,7 @@ def group_names(frame: pd.DataFrame, looks: Looks) -> "pd.Series[str]":
     )
 
 
-def _name(row: dict[str, Any], looks: Looks, several: bool) -> str:  # noqa: FBT001 (private)
+def _name(row: dict[str, Any], looks: Looks, several: bool) -> str:  # noqa: FBT001 - called once, with a variable of that name
     pieces = [looks.name(str(row["run_id"]))] if several or (row["split"] is None and row["step"] is None) else []
     pieces += [str(row["split"])] if row["split"] is not None else []
     pieces += [f"step {int(row['step'])}"] if row["step"] is not None else []

@@ -1,6 +1,7 @@
 """Numbers and findings in words, shared by all pages. Pure functions: no Streamlit, no questions."""
 
 import math
+from typing import TypeGuard
 
 import pandas as pd
 
@@ -21,15 +22,15 @@ NOTHING = "–"
 
 def whole(value: float | None) -> str:
     """A whole number with thin spaces between thousands: 1 240; "–" where there is none."""
-    return NOTHING if _is_missing(value) else f"{round(float(value)):,}".replace(",", "\u202f")  # type: ignore[arg-type]  # a number by the time it is here
+    return f"{round(float(value)):,}".replace(",", "\u202f") if _is_known(value) else NOTHING
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number to `digits` significant digits, thousands separated; "–" where there is none."""
-    if _is_missing(value):
+    if not _is_known(value):
         return NOTHING
     # The last bits of a mean depend on the order in which it was summed: a tie must not be rounded two ways.
-    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]  # a number by the time it is here
+    exact = float(f"{float(value):.12g}")
     if exact == 0 or not math.isfinite(exact):
         return f"{exact:g}"
     return decimals(exact, max(0, digits - 1 - math.floor(math.log10(abs(exact)))))
@@ -37,9 +38,9 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def decimals(value: float | None, digits: int) -> str:
     """A number with so many decimals, thousands separated: 0.656, 1 618, −0.50; "–" where there is none."""
-    if _is_missing(value):
+    if not _is_known(value):
         return NOTHING
-    exact = float(f"{float(value):.12g}")  # type: ignore[arg-type]  # a number by the time it is here
+    exact = float(f"{float(value):.12g}")
     text = f"{round(exact, digits):,.{digits}f}".replace(",", "\u202f").replace("-", "−")
     return text if text.strip("−0.") else text.removeprefix("−")
 
@@ -52,18 +53,18 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 def percent(value: float | None) -> str:
     """A share (0–1) as percent: 12 %, 0.4 %; "–" where there is none."""
-    if _is_missing(value):
+    if not _is_known(value):
         return NOTHING
-    share = 100 * float(value)  # type: ignore[arg-type]  # a number by the time it is here
+    share = 100 * float(value)
     digits = 0 if share == 0 or abs(share) >= 9.95 else 1
     return f"{share:.{digits}f} %".replace("-", "−")
 
 
 def size(num_bytes: float | None) -> str:
     """A number of bytes: 512 B, 4.5 kB, 5.0 MB; "–" where there is none."""
-    if _is_missing(num_bytes):
+    if not _is_known(num_bytes):
         return NOTHING
-    left = float(num_bytes)  # type: ignore[arg-type]  # a number by the time it is here
+    left = float(num_bytes)
     for unit in ("B", "kB", "MB"):
         if left < 999.5:
             return f"{left:.0f} B" if unit == "B" else f"{left:.{0 if left >= 99.5 else 1}f} {unit}"
@@ -73,9 +74,9 @@ def size(num_bytes: float | None) -> str:
 
 def seconds(value: float | None) -> str:
     """A duration: 3.1 ms, 0.62 s, 43 s, 5 min 20 s, 2 h 5 min; "–" where there is none."""
-    if _is_missing(value):
+    if not _is_known(value):
         return NOTHING
-    exact = float(value)  # type: ignore[arg-type]  # a number by the time it is here
+    exact = float(value)
     if 0 < exact < 0.0995:
         return f"{number(1_000 * exact, 2)} ms"
     if exact < 99.5:
@@ -122,5 +123,5 @@ def nothing_left(chosen: Filters, culprits: list[str]) -> str:
     return f"No rollout is left by these filters together: {chosen.sentence()}."
 
 
-def _is_missing(value: float | None) -> bool:
-    return bool(pd.isna(value))
+def _is_known(value: float | None) -> TypeGuard[float]:
+    return not pd.isna(value)

@@ -44,5 +44,5 @@ SELECT
 FROM runs AS r
 LEFT JOIN run_figures AS f ON r.run_id = f.run_id
 LEFT JOIN bad AS b ON r.run_id = b.run_id
-WHERE $run_ids IS NULL OR list_contains($run_ids, r.run_id) -- noqa: RF02
+WHERE $run_ids IS NULL OR list_contains($run_ids, r.run_id)
 ORDER BY coalesce(f.last_at, r.ended_at, r.created_at) DESC NULLS LAST, r.run_id ASC
