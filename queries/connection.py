@@ -68,7 +68,8 @@ class Reading:
         """The connection to ask with these parameters: that of the runs they name, where these are few of many."""
         named = [parameters["run_id"]] if parameters.get("run_id") is not None else []
         named += parameters.get("run_ids") or ()
-        named += [value["run_id"] for value in parameters.values() if isinstance(value, Mapping)]  # the arms
+        several = [value if isinstance(value, list) else [value] for value in parameters.values()]
+        named += [each["run_id"] for values in several for each in values if isinstance(each, Mapping)]  # the arms
         if not named or len(named) > FEW_RUNS:
             return self.connection
         return _narrowed(self, tuple(sorted(set(named))))

@@ -173,6 +173,7 @@ def test_a_sample_is_described_by_its_environment(tmp_path: Path) -> None:
     known, wanted = ids(store), ["flights", "orders", None, "flights", "any", "any"]
     facts = [trajectory_facts(store, rollout_id=known[str(n)])["cluster_key"] for n in range(len(asked))]
     assert [None if each.isna()[0] else each[0] for each in facts] == wanted
-    arm = "{'run_id': 'r', 'split': NULL::VARCHAR, 'step': NULL::BIGINT}"
-    compared = store.connection.sql(f"SELECT cluster_key FROM arm_rollouts('a', {arm}, NULL) ORDER BY native_id")
+    arms = "[{'run_id': 'r', 'split': NULL::VARCHAR, 'step': NULL::BIGINT, 'arm': 'a'}]"
+    sql = f"SELECT cluster_key FROM rollouts_of_arms({arms}, NULL, 'sample_id') ORDER BY native_id"
+    compared = store.connection.sql(sql)
     assert [row[0] for row in compared.fetchall()] == wanted
