@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import compare_charts, compare_words, data, parts
+from dashboard import comparability_words, compare_charts, compare_words, data, parts
 from dashboard.compare_controls import Chosen, cost_picker, side_filters
 
 
@@ -35,6 +35,12 @@ def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> lis
         parts.table(quadrants, "compare_quadrants", label="Quadrants")
         parts.table(samples, "compare_samples", label="Samples", on_row=lambda row: both_sides([row], failures, "row"))
     return picked
+
+
+def checked(checks: pd.DataFrame) -> None:
+    """Draw what was checked before anything is said, folded, and what differs without being a fault."""
+    st.caption(parts.plain(comparability_words.also(comparability_words.by_check(checks))))
+    parts.table(comparability_words.told(checks), "comparability", label="What differs between the arms")
 
 
 def both_sides(picked: list[dict[str, Any]], failures: pd.DataFrame, key: str) -> None:

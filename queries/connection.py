@@ -155,7 +155,8 @@ def _views(connection: duckdb.DuckDBPyConnection, published: Path) -> None:
     try:
         for table in TABLES:
             connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
-        connection.execute("CREATE VIEW snapshot_files AS FROM store.snapshot_files")
+        for name in ("runs_stored", "snapshot_files"):
+            connection.execute(f"CREATE VIEW {name} AS FROM store.{name}")
     except duckdb.Error as error:  # a file is missing or damaged, or the catalog is another version's
         raise StoreError(f"{published} cannot be read ({_first_line(error)}); run `observatory doctor`") from error
 

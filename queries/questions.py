@@ -7,6 +7,7 @@ import pandas as pd
 from queries.arms import arms
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
+from queries.comparability import comparability
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
@@ -38,6 +39,7 @@ QUESTIONS: dict[str, Question] = {
     "behaviour_by_step": behaviour_by_step,
     "best_step": best_step,
     "checkpoints": checkpoints,
+    "comparability": comparability,
     "compare": compare,
     "compare_failures": compare_failures,
     "compare_pairing": compare_pairing,

@@ -24,24 +24,26 @@ if chosen is None:
 
 measures = data.ask("compare", **chosen.measured)
 failures = data.ask("compare_failures", **chosen.sides)
-pairing = data.ask("compare_pairing", **chosen.pairing)
 if failures["arm"].nunique() < 2:
     parts.empty("The environments chosen in the sidebar leave nothing in one of the arms.")
     st.stop()
 
+checks = data.ask("comparability", **chosen.pairing)
 with top:
     parts.verdict(compare_words.verdict(measures, failures))
 if not measures["num_paired"].any():
-    parts.empty(compare_cautions.nothing_pairs(pairing, chosen.pair_by))
+    pairing = data.ask("compare_pairing", **chosen.pairing)
+    parts.empty(compare_cautions.nothing_pairs(pairing, checks, chosen.pair_by))
     parts.table(pairing, "compare_pairing", label="What would pair, and what differs", expanded=True)
     st.stop()
 with top:
-    for each in compare_cautions.cautions(measures, failures, pairing, by_position=chosen.pair_by == "position"):
+    for each in compare_cautions.cautions(measures, failures, checks):
         parts.warning(each)
     parts.figures(compare_words.figures(measures))
 
 plots, lists, tables = st.container(), st.container(), st.container()
 with tables:
+    compare_view.checked(checks)
     parts.table(measures, "compare", label="Paired difference of every measure")
 with plots:
     picked = compare_view.plane(chosen, failures, tables)

@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import compare_arms, compare_cautions, compare_charts, compare_words
 from ingest.sources.base import Row
 from queries.arms import arms
+from queries.comparability import comparability
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
@@ -28,17 +29,17 @@ def twenty(gain):
 
 def answers(store, **sides):
     given = sides or SIDES
-    return compare(store, **given), compare_failures(store, **given), compare_pairing(store, **given)
+    return compare(store, **given), compare_failures(store, **given), comparability(store, **given)
 
 
 def test_the_verdict_gives_both_differences_with_their_intervals(tmp_path):
-    measures, failures, pairing = answers(build_store(tmp_path, list(twenty(0.2))))
+    measures, failures, checks = answers(build_store(tmp_path, list(twenty(0.2))))
     # Differences .2, .201 … .204: mean .202, sd .00145, t(19) = 2.093. Calls differ by 1 and 2: mean 1.5, sd .513.
     assert compare_words.verdict(measures, failures) == (
         "r@1 against r@0: reward +0.20 [0.20, 0.20], tool calls +1.5 [1.3, 1.7], over 20 paired samples. "
         "Counting any difference, better on 20 samples and worse on 0."
     )
-    assert compare_cautions.cautions(measures, failures, pairing) == []
+    assert compare_cautions.cautions(measures, failures, checks) == []
 
 
 def test_a_long_run_name_is_cut_and_keeps_its_step(tmp_path):
@@ -50,13 +51,13 @@ def test_a_long_run_name_is_cut_and_keeps_its_step(tmp_path):
 def test_an_interval_that_holds_0_is_no_finding(tmp_path):
     rewards = [(0.1, 0.9), (0.9, 0.1), (0.5, 0.62), (0.4, 0.4)]
     rollouts = [of(f"s{n}", step, pair[step]) for n, pair in enumerate(rewards) for step in (0, 1)]
-    measures, failures, pairing = answers(build_store(tmp_path, rollouts))
+    measures, failures, checks = answers(build_store(tmp_path, rollouts))
     # Differences .8, −.8, .12, 0: mean .03, sd .656; t(n−1)·.656/√n ≤ .05 from n = 664 on.
     said = compare_words.verdict(measures, failures)
     assert "no difference in reward could be shown (+0.03 [−1.01, 1.07], n = 4; 664 needed for ±0.05)" in said
     assert "tool calls 0 (no interval: all values are equal" in said
     assert said.endswith("over 4 paired samples. Counting any difference, better on 2 samples and worse on 1.")
-    assert compare_cautions.cautions(measures, failures, pairing) == [
+    assert compare_cautions.cautions(measures, failures, checks) == [
         "Only 4 paired samples: where differences are skewed, an interval from so few is somewhat too narrow."
     ]
     figure = compare_words.figures(measures)[0]
@@ -94,12 +95,13 @@ def test_cautions_name_failures_unpaired_unscored_and_versions(tmp_path):
     ]
     said = compare_cautions.cautions(*answers(build_store(tmp_path, rollouts)))
     assert said == [
-        "1 of 3 scored samples of the baseline has no partner and is left out.",
+        "1 of 3 samples of the baseline has no partner and is left out.",
+        "The arms differ in grader version (1 against 2).",
+        "Attempts at a sample: 1 in the baseline, 1.5 in the candidate (median).",
         "Failed tool calls rose from 0 % to 50 % (1 parallel wrapper failed).",
-        "Infrastructure and grader failures end 0 % of the baseline's and 33 % of the candidate's rollouts; whatever "
-        "those would have scored, the mean reward differs by −0.25 to 0.25.",
+        "Infrastructure and grader failures end 0 % of the baseline's and 33 % of the candidate's rollouts, "
+        "though chance could explain it; whatever those would have scored, the mean reward differs by −0.25 to 0.25.",
         "1 of 3 rollouts of the candidate has no reward and is left out of it.",
-        "The grader version differs: 1 against 2.",
         "Only 2 paired samples: where differences are skewed, an interval from so few is somewhat too narrow.",
     ]
 
@@ -107,9 +109,10 @@ def test_cautions_name_failures_unpaired_unscored_and_versions(tmp_path):
 def test_when_nothing_pairs_the_keys_that_would_are_named(tmp_path):
     rollouts = [of("x/1", 0, 0.5), of("x/2", 0, 0.5), of("y/2", 1, 0.5)]
     found = build_store(tmp_path, rollouts)
-    measures, failures, pairing = answers(found)
+    measures, failures, checks = answers(found)
+    pairing = compare_pairing(found, **SIDES)
     assert compare_words.verdict(measures, failures).endswith("no sample is known in both arms.")
-    assert compare_cautions.nothing_pairs(pairing, "sample_id") == (
+    assert compare_cautions.nothing_pairs(pairing, checks, "sample_id") == (
         "No sample pairs by sample_id: the baseline has x/1, the candidate y/2. What would pair: their order alone "
         "(1 sample), the last part of the sample_id (1 sample); choose it under Options."
     )
