@@ -94,7 +94,7 @@ def _options(sides: dict[str, Any]) -> Chosen:
     )  # fmt: skip
     method = st.selectbox(
         "Interval", METHODS, key="interval", bind="query-params",
-        help="t on the per-sample differences; clustered: on clusters of samples; percentile and bca: bootstrap.",
+        help="t on the per-sample differences; percentile and bca: bootstrap over samples.",
     )  # fmt: skip
     noise = "noise of attempts"
     eps_reward = st.number_input(

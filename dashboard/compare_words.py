@@ -25,8 +25,10 @@ TITLES: Final[Mapping[str, str]] = {
     "reasoning_tokens": "reasoning tokens",
     "output_tokens": "output tokens",
     "input_tokens": "input tokens",
+    "tool_output_tokens": "tool output tokens",
     "tool_output_bytes": "tool output",
     "latency_s": "latency",
+    "queue_latency_s": "time in the queue",
     "cost_usd": "cost",
 }
 """What a measure is called on the screen."""
@@ -35,19 +37,19 @@ FIELDS: Final[Mapping[str, str]] = {
     "tool_calls_failed": "tool_errors",
     "turns": "messages",
     "reasoning_tokens": "reasoning_tokens",
-    **dict.fromkeys(("output_tokens", "input_tokens"), "tokens"),
+    **dict.fromkeys(("output_tokens", "input_tokens", "tool_output_tokens"), "tokens"),
     "tool_output_bytes": "tool_calls",
-    "latency_s": "latency",
+    **dict.fromkeys(("latency_s", "queue_latency_s"), "latency"),
     "cost_usd": "cost",
 }
 """Which field a source must fill for a cost to be known."""
-_UNITS = {"latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
+_UNITS = {"latency_s": " s", "queue_latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
 _FIGURES = ("reward", "tool_calls", "turns", "output_tokens", "latency_s", "tool_calls_failed", "repeats", "pass_rate")
 _NUM_FIGURES = 5
 _MORE_IS_BETTER = ("reward", "pass_rate", "tool_calls_succeeded")
 MAX_PICKED: Final = 100
 """Samples of a quadrant whose rollouts are listed."""
-_NEITHER = ("tool_calls", "turns", "sequential_rounds", "tool_output_bytes")
+_NEITHER = ("tool_calls", "turns", "sequential_rounds", "tool_output_tokens", "tool_output_bytes")
 """How the agent goes about it: neither more nor less of it is better in itself."""
 
 

@@ -1,26 +1,28 @@
 """The question how two arms differ, measure by measure, paired by sample."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import sqrt
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from ingest.errors import QuestionError
-from queries.comparison import MEASURES, Comparison, comparison
+from queries.compared import BOUNDS, Compared, Sides, compared
+from queries.comparison import MEASURES, comparison
 from queries.connection import Reading
-from queries.pairing import Method, holm, num_for_half_width, paired_difference, ratio_of_means
+from queries.pairing import Method, PairedDifference, holm, paired_difference, ratio_of_means
+from queries.power import detectable_difference, num_for_half_width
 from queries.quadrants import ROUNDING
 from queries.resampling import PValue, sign_flips
-from queries.stats import Floats, Labels
+from queries.stats import Floats, Labels, cluster_codes
 
-METHODS: Final = ("t", "clustered", "percentile", "bca")
-"""How an interval is had: t on the per-sample differences, t on clusters of samples, or a bootstrap over samples."""
+METHODS: Final = ("t", "percentile", "bca")
+"""How an interval is had: t on the per-sample differences, or a bootstrap over samples (clusters: `cluster_by`)."""
 MARGIN = 0.05
 """Half width that counts as "precise" for a measure between 0 and 1; for the others a tenth of the larger mean."""
 NUM_FLIPS = 1_999
-_BOUNDS = ("reward_if_failures_zero", "reward_if_failures_one")
 
 
 def compare(
@@ -33,40 +35,43 @@ def compare(
     pair_by: str = "sample_id",
     leave_out_failures: bool = False,
     method: str = "t",
+    cluster_by: str = "sample",
 ) -> pd.DataFrame:
     """One row per measure, in the order of `MEASURES`: how do two arms differ, paired by sample?
 
     A sample counts with its mean over attempts in which the measure is known. `leave_out_failures` drops rollouts that
-    ended in an infrastructure or grader error. `method` is one of `METHODS`.
+    ended in an infrastructure or grader error. `method` is one of `METHODS`; `cluster_by` (one of `CLUSTER_BY`, or
+    `metadata.KEY` of the samples) says what samples that are alike share.
     Columns: measure, unit, num_paired, num_only_baseline, num_only_candidate (samples with the measure known in both,
-    in one), baseline_mean, candidate_mean, delta_mean (over paired samples), ci_low, ci_high (95 %; NULL with
-    ci_reason), ci_method, p_value (sign flip), p_value_holm (adjusted for the measures), correlation (of the arms over
-    samples), unpaired_delta, unpaired_ci_low, unpaired_ci_high (all samples, Welch), ratio, ratio_ci_low, ratio_ci_high
-    (candidate mean / baseline mean), num_up, num_down (samples whose mean rose, fell), num_missing_baseline,
-    num_missing_candidate (samples of that arm without the measure), margin, num_needed (samples for an interval of ±
-    margin), bound_low, bound_high (reward within 0–1: the difference had failures been graded at worst, at best).
+    in one), num_clusters (of the paired samples; their number without clusters), baseline_mean, candidate_mean,
+    delta_mean (over paired samples), ci_low, ci_high (95 %; NULL with ci_reason), ci_method (Bonett–Price where single
+    attempts pass or fail), p_value (p_method: sign flip, or exact McNemar), p_value_holm (adjusted for the measures),
+    correlation (of the arms over samples), unpaired_delta, unpaired_ci_low, unpaired_ci_high (all samples, Welch),
+    ratio, ratio_ci_low, ratio_ci_high (candidate mean / baseline mean), num_up, num_down (samples whose mean rose,
+    fell), num_missing_baseline, num_missing_candidate (samples of that arm without the measure), margin, num_needed
+    (samples for an interval of ± margin), mde (smallest true difference found with 80 % power), bound_low, bound_high
+    (reward within 0–1: the difference had failures been graded at worst, at best).
 
     Raises:
-        QuestionError: An arm, `pair_by` or `method` is not one there is.
+        QuestionError: An arm, `pair_by`, `method` or `cluster_by` is not one there is.
     """
     if method not in METHODS:
         raise QuestionError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
-    found = _aligned(store, asked)
+    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures, cluster_by)
+    found = compared(store, asked)
     seed = asked.seed("compare")
-    clusters = found["reward"].clusters if method == "clustered" else None
-    deltas = np.column_stack([each.candidate - each.baseline for each in found.values()])
+    clusters = found.clusters(cluster_by)
+    deltas = np.column_stack([found.sides[name].deltas for name in MEASURES])
     p_values = sign_flips(deltas, seed=seed, clusters=clusters, num_resamples=NUM_FLIPS)
     frame = pd.DataFrame(
         [
-            {"measure": name, "unit": MEASURES[name]} | _row(name, found[name], method, seed, p_value)
-            for name, p_value in zip(found, p_values, strict=True)
-            if name in MEASURES
+            {"measure": name, "unit": MEASURES[name]} | _row(name, found, clusters, method, seed, p_value)
+            for name, p_value in zip(MEASURES, p_values, strict=True)
         ]
     )
-    frame.insert(list(frame.columns).index("p_value") + 1, "p_value_holm", holm(frame["p_value"].to_numpy(float)))
-    everything = _aligned(store, replace(asked, leave_out_failures=False)) if leave_out_failures else found
-    low, high = _bounds(everything)
+    frame.insert(list(frame.columns).index("p_method") + 1, "p_value_holm", holm(frame["p_value"].to_numpy(float)))
+    everything = compared(store, replace(asked, leave_out_failures=False)) if leave_out_failures else found
+    low, high = _bounds(everything.sides)
     is_reward = frame["measure"] == "reward"
     return frame.assign(
         num_needed=frame["num_needed"].astype("Int64"),
@@ -75,91 +80,98 @@ def compare(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """One measure's mean per sample in both arms, aligned, NaN where not known, and counts of what is missing."""
-
-    baseline: Floats
-    candidate: Floats
-    clusters: Labels
-    num_missing: tuple[int, int]
-
-
-def _aligned(store: Reading, asked: Comparison) -> dict[str, _Sides]:
-    """Both arms by measure, in the order of `MEASURES`, then the bounds of the reward; empty arrays without samples."""
-    nothing = _Sides(np.empty(0), np.empty(0), [], (0, 0))
-    found = {
-        row["measure"]: _Sides(
-            np.asarray(row["baseline_means"], dtype=np.float64),
-            np.asarray(row["candidate_means"], dtype=np.float64),
-            row["cluster_keys"],
-            (row["num_missing_baseline"], row["num_missing_candidate"]),
-        )
-        for row in store.arrow("compare", asked.parameters()).to_pylist()
-    }
-    return {name: found.get(name, nothing) for name in (*MEASURES, *_BOUNDS)}
-
-
-def _row(name: str, sides: _Sides, method: str, seed: int, p_value: PValue) -> dict[str, Any]:
-    """What `compare` says of one measure."""
-    base, cand = sides.baseline, sides.candidate
-    clusters = sides.clusters if method == "clustered" else None
+def difference_of(
+    name: str,
+    sides: Sides,
+    *,
+    seed: int,
+    clusters: Labels | None = None,
+    method: str = "t",
+    p_value: PValue | None = None,
+) -> PairedDifference:
+    """The paired difference of a measure by name, with the interval that a reader chose."""
     how: Method = "percentile" if method == "percentile" else "bca" if method == "bca" else "t"
-    got = paired_difference(base, cand, seed=seed, clusters=clusters, method=how, p_value=p_value)
-    ratio = ratio_of_means(base, cand, seed=seed, method="log")
-    deltas = (cand - base)[np.isfinite(base) & np.isfinite(cand)]
-    margin = _margin(name, sides, (got.baseline_mean or 0.0, got.candidate_mean or 0.0))
+    base, cand = sides.baseline, sides.candidate
+    is_graded = name in ("reward", "pass_rate")
+    return paired_difference(
+        base, cand, seed=seed, clusters=clusters, method=how, p_value=p_value, pass_or_fail=is_graded
+    )
+
+
+def _row(
+    name: str, found: Compared, clusters: Labels | None, method: str, seed: int, p_value: PValue
+) -> dict[str, Any]:
+    """What `compare` says of one measure."""
+    sides = found.sides[name]
+    got = difference_of(name, sides, seed=seed, clusters=clusters, method=method, p_value=p_value)
+    ratio = ratio_of_means(sides.baseline, sides.candidate, seed=seed, clusters=clusters, method="log")
+    paired = np.isfinite(sides.deltas)
+    deltas = sides.deltas[paired]
+    num_clusters = deltas.size if clusters is None else int(np.unique(cluster_codes(clusters)[paired]).size)
+    margin = margin_of(name, sides, (got.baseline_mean or 0.0, got.candidate_mean or 0.0))
     deviation = float(deltas.std(ddof=1)) if deltas.size > 1 else np.nan
+    error = got.difference.standard_error
+    spread = deviation if error is None or clusters is None else error * sqrt(deltas.size)
     return {
         "num_paired": got.num_paired,
         "num_only_baseline": got.num_only_baseline,
         "num_only_candidate": got.num_only_candidate,
-        "baseline_mean": _number(got.baseline_mean),
-        "candidate_mean": _number(got.candidate_mean),
-        "delta_mean": _number(got.difference.value),
-        "ci_low": _number(got.difference.interval.low),
-        "ci_high": _number(got.difference.interval.high),
+        "num_clusters": num_clusters,
+        "baseline_mean": number(got.baseline_mean),
+        "candidate_mean": number(got.candidate_mean),
+        "delta_mean": number(got.difference.value),
+        "ci_low": number(got.difference.interval.low),
+        "ci_high": number(got.difference.interval.high),
         "ci_reason": got.difference.interval.reason,
         "ci_method": got.difference.interval.method,
-        "p_value": _number(got.p_value.value),
-        "correlation": _number(got.correlation),
-        "unpaired_delta": _number(got.unpaired.value),
-        "unpaired_ci_low": _number(got.unpaired.interval.low),
-        "unpaired_ci_high": _number(got.unpaired.interval.high),
-        "ratio": _number(ratio.value),
-        "ratio_ci_low": _number(ratio.interval.low),
-        "ratio_ci_high": _number(ratio.interval.high),
+        "p_value": number(got.p_value.value),
+        "p_method": got.p_value.method,
+        "correlation": number(got.correlation),
+        "unpaired_delta": number(got.unpaired.value),
+        "unpaired_ci_low": number(got.unpaired.interval.low),
+        "unpaired_ci_high": number(got.unpaired.interval.high),
+        "ratio": number(ratio.value),
+        "ratio_ci_low": number(ratio.interval.low),
+        "ratio_ci_high": number(ratio.interval.high),
         "num_up": int((deltas > ROUNDING).sum()),
         "num_down": int((deltas < -ROUNDING).sum()),
-        "num_missing_baseline": sides.num_missing[0],
-        "num_missing_candidate": sides.num_missing[1],
+        "num_missing_baseline": _missing(found, "baseline", sides.baseline),
+        "num_missing_candidate": _missing(found, "candidate", sides.candidate),
         "margin": margin,
         "num_needed": num_for_half_width(deviation, margin),
+        "mde": number(detectable_difference(spread, deltas.size, degrees=num_clusters - 1)),
     }
 
 
-def _margin(name: str, sides: _Sides, means: tuple[float, float]) -> float:
+def _missing(found: Compared, arm: str, values: Floats) -> int:
+    """Samples that the arm attempted without the measure being known."""
+    return int((found.about[f"num_attempts_{arm}"].to_numpy() > 0)[~np.isfinite(values)].sum())
+
+
+def margin_of(name: str, sides: Sides, means: tuple[float, float]) -> float:
     """Half width that counts as precise: see `MARGIN`."""
-    if MEASURES[name] == "0–1" or (name == "reward" and _is_share(sides)):
+    if MEASURES[name] == "0–1" or (name == "reward" and is_share(sides)):
         return MARGIN
     return max(map(abs, means)) / 10 or np.nan
 
 
-def _is_share(sides: _Sides) -> bool:
+def is_share(sides: Sides) -> bool:
+    """Whether all values lie between 0 and 1."""
     values = np.concatenate((sides.baseline, sides.candidate))
     values = values[np.isfinite(values)]
     return bool(values.size and values.min() >= 0 and values.max() <= 1)
 
 
-def _bounds(found: Mapping[str, _Sides]) -> tuple[float, float]:
+def _bounds(found: Mapping[str, Sides]) -> tuple[float, float]:
     """Mean difference of the reward had all failures been graded against the candidate, and for it (Manski bounds)."""
-    zero, one = (found[name] for name in _BOUNDS)
-    if not _is_share(found["reward"]):
+    zero, one = (found[name] for name in BOUNDS)
+    if not is_share(found["reward"]):
         return np.nan, np.nan
     low, high = zero.candidate - one.baseline, one.candidate - zero.baseline
     known = np.isfinite(low) & np.isfinite(high)
     return (float(low[known].mean()), float(high[known].mean())) if known.any() else (np.nan, np.nan)
 
 
-def _number(value: float | None) -> float:
+def number(value: float | None) -> float:
+    """A number for a frame: NaN for none."""
     return np.nan if value is None else value

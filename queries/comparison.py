@@ -26,13 +26,17 @@ MEASURES: Final[Mapping[str, str]] = {
     "reasoning_tokens": "tokens per rollout",
     "output_tokens": "tokens per rollout",
     "input_tokens": "tokens per rollout",
+    "tool_output_tokens": "tokens per rollout",
     "tool_output_bytes": "bytes per rollout",
     "latency_s": "s",
+    "queue_latency_s": "s",
     "cost_usd": "US$ per rollout",
 }
 """Unit of every measure that is compared, in the order shown."""
 PAIR_BY: Final = ("sample_id", "sample_suffix", "prompt_hash", "position")
 """What samples may be paired by: their id, the id after its last `/`, `:` or `#`, their prompt, or their order."""
+CLUSTER_BY: Final = ("sample", "cluster_key", "environment")
+"""What samples that are alike share, beside `metadata.KEY`: nothing, a document or repository, an environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Comparison:
     environments: tuple[str, ...] | None = None
     pair_by: str = "sample_id"
     leave_out_failures: bool = False
+    cluster_by: str = "sample"
 
     def parameters(self) -> dict[str, Any]:
         """Values by parameter name of the SQL."""
@@ -68,14 +73,17 @@ def comparison(
     environments: tuple[str, ...] | None = None,
     pair_by: str = "sample_id",
     leave_out_failures: bool = False,  # noqa: FBT001, FBT002 - in the order in which the questions pass them on
+    cluster_by: str = "sample",
 ) -> Comparison:
     """The two arms as written (`RUN@STEP`, see `queries.arms`), found in the store.
 
     Raises:
-        QuestionError: An arm is not there, or `pair_by` is none of `PAIR_BY`.
+        QuestionError: An arm is not there, `pair_by` is none of `PAIR_BY`, or `cluster_by` none of `CLUSTER_BY`.
     """
+    if cluster_by not in CLUSTER_BY and not cluster_by.startswith("metadata."):
+        raise QuestionError(f"cluster_by must be one of {', '.join(CLUSTER_BY)} or metadata.KEY, not {cluster_by!r}")
     if pair_by not in PAIR_BY:
         raise QuestionError(f"pair_by must be one of {', '.join(PAIR_BY)}, not {pair_by!r}")
     known = arms(store)
     sides = arm(known, baseline, split), arm(known, candidate, split)
-    return Comparison(*sides, environments, pair_by, leave_out_failures)
+    return Comparison(*sides, environments, pair_by, leave_out_failures, cluster_by)

@@ -5,7 +5,7 @@ Differences are candidate minus baseline. Beside the paired figure stands the un
 """
 
 from dataclasses import dataclass, replace
-from math import ceil, sqrt
+from math import sqrt
 from typing import Literal
 
 import numpy as np
@@ -29,6 +29,8 @@ from queries.stats import (
 )
 
 Method = Literal["t", "percentile", "bca"]
+PASS_OR_FAIL = "Bonett–Price"
+"""Name of the interval for single attempts that pass or fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,14 @@ def paired_difference(
     method: Method = "t",
     confidence: float = 0.95,
     p_value: PValue | None = None,
+    pass_or_fail: bool = False,
 ) -> PairedDifference:
     """Mean over samples of candidate minus baseline; both arms hold per-sample means, aligned, shape (n,).
 
     Interval by `method`: t on the differences (clustered where `clusters`, shape (n,), is given), or bootstrap over
-    samples or clusters. The p-value is the sign flip's, unless one is given. `difference.num_missing` counts samples
-    not in both arms.
+    samples or clusters. Of a measure that may be `pass_or_fail`, where every value is 0 or 1 and samples stand for
+    themselves, t gives way to `paired_proportions`, and the p-value is McNemar's. Else the p-value is the sign flip's,
+    unless one is given. `difference.num_missing` counts samples not in both arms.
     Source: Miller 2024 (arXiv 2411.00640), section 4; small n after Bowyer et al. 2025 (arXiv 2503.01747).
 
     Raises:
@@ -75,7 +79,13 @@ def paired_difference(
     both = has_base & has_cand
     with np.errstate(over="ignore", invalid="ignore"):
         deltas = np.where(both, cand - base, np.nan)
-    estimate = _mean(deltas, clusters, confidence)
+    estimate = clustered_or_plain(deltas, clusters, confidence=confidence)
+    if pass_or_fail and clusters is None and is_pass_or_fail(base[both], cand[both]):
+        gained, lost = int((deltas > 0).sum()), int((deltas < 0).sum())
+        p_value = PValue(mcnemar(gained, lost), "exact McNemar", int(both.sum()))
+        if method == "t":
+            interval = paired_proportions(gained, lost, int(both.sum()), confidence=confidence)
+            estimate = replace(estimate, interval=interval)
     if method != "t":
         interval = bootstrap_mean(deltas, seed=seed, clusters=clusters, method=method, confidence=confidence)
         estimate = replace(estimate, interval=interval)
@@ -91,6 +101,13 @@ def paired_difference(
         num_only_candidate=int((has_cand & ~has_base).sum()),
         num_neither=int((~has_base & ~has_cand).sum()),
     )
+
+
+def clustered_or_plain(values: ArrayLike, clusters: Labels | None, *, confidence: float = 0.95) -> Estimate:
+    """Mean over samples with its t interval: by clusters where labels, shape (n,), are given, else by sample."""
+    if clusters is None:
+        return sample_mean(values, confidence=confidence)
+    return clustered_mean(values, clusters, confidence=confidence)
 
 
 def unpaired_difference(baseline: ArrayLike, candidate: ArrayLike, *, confidence: float = 0.95) -> Estimate:
@@ -126,6 +143,24 @@ def correlation(baseline: ArrayLike, candidate: ArrayLike) -> float | None:
     return r if np.isfinite(r) else None
 
 
+def is_pass_or_fail(baseline: Floats, candidate: Floats) -> bool:
+    """Whether all values are 0 or 1, as single attempts that pass or fail are; not for nothing at all."""
+    return bool(baseline.size and np.isin(baseline, (0.0, 1.0)).all() and np.isin(candidate, (0.0, 1.0)).all())
+
+
+def paired_proportions(num_gained: int, num_lost: int, num: int, *, confidence: float = 0.95) -> Interval:
+    """Interval of the difference of two pass rates on the same `num` samples, one attempt each.
+
+    Adjusted Wald: one discordant sample is added to either side. Unlike t it stands where no sample, or every sample,
+    changed, and holds at small n. Source: Bonett and Price 2012 (J. Educ. Behav. Stat. 37), equation 10.
+    """
+    gained, lost = (num_gained + 1) / (num + 2), (num_lost + 1) / (num + 2)
+    half = float(special.ndtri((1 + confidence) / 2)) * sqrt((gained + lost - (gained - lost) ** 2) / (num + 2))
+    value = (num_gained - num_lost) / num
+    low, high = min(gained - lost - half, value), max(gained - lost + half, value)
+    return Interval(max(low, -1.0), min(high, 1.0), PASS_OR_FAIL)
+
+
 def mcnemar(num_gained: int, num_lost: int) -> float:
     """Exact McNemar p-value on samples one arm passed and the other failed: 2·P(Bin(b+c, ½) ≤ min(b, c)), at most 1.
 
@@ -133,23 +168,6 @@ def mcnemar(num_gained: int, num_lost: int) -> float:
     Source: McNemar 1947; exact form as recommended for small n by Bowyer et al. 2025.
     """
     return min(1.0, 2.0 * float(special.bdtr(min(num_gained, num_lost), num_gained + num_lost, 0.5)))
-
-
-def num_for_half_width(deviation: float, half_width: float, *, confidence: float = 0.95) -> int | None:
-    """Samples needed for a t interval of ± `half_width` around a mean difference of standard deviation `deviation`.
-
-    The smallest n ≥ 2 with t(n−1)·deviation/√n ≤ half_width; None where the width is not above zero, or n passes 10⁹.
-    """
-    if not (half_width > 0 and deviation > 0):
-        return 2 if half_width > 0 and deviation == 0 else None
-    # The normal's n is a lower bound, and t's is only a few samples above it.
-    start = (float(special.ndtri((1 + confidence) / 2)) * deviation / half_width) ** 2
-    if not start < 1e9:
-        return None
-    n = max(2, ceil(start))
-    while float(special.stdtrit(n - 1, (1 + confidence) / 2)) * deviation > half_width * sqrt(n):
-        n += 1
-    return n
 
 
 def ratio_of_means(
@@ -236,7 +254,7 @@ def _log_interval(base: Floats, cand: Floats, codes: Labels | None, confidence: 
     residuals = cand / cand.mean() - base / base.mean()
     if np.abs(residuals).max() <= 1e-12:
         return Interval.none("log ratio", "every sample has the same ratio: nothing says how the next one differs")
-    spread = _mean(residuals, codes, confidence)
+    spread = clustered_or_plain(residuals, codes, confidence=confidence)
     if spread.standard_error is None:
         return Interval.none("log ratio", str(spread.interval.reason))
     units = residuals.size if codes is None else np.unique(np.asarray(codes)).size
@@ -244,12 +262,6 @@ def _log_interval(base: Floats, cand: Floats, codes: Labels | None, confidence: 
     middle = float(np.log(cand.mean() / base.mean()))
     low, high = np.exp(middle - half), np.exp(min(middle + half, 700.0))
     return Interval(float(low), float(high), "log ratio")
-
-
-def _mean(values: Floats, clusters: Labels | None, confidence: float) -> Estimate:
-    if clusters is None:
-        return sample_mean(values, confidence=confidence)
-    return clustered_mean(values, clusters, confidence=confidence)
 
 
 def _is_flat(values: Floats) -> bool:

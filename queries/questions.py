@@ -8,6 +8,7 @@ from queries.arms import arms
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
 from queries.comparability import comparability
+from queries.claims import compare_claims, compare_power
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
@@ -21,6 +22,7 @@ from queries.rollouts import rollouts
 from queries.runs import runs
 from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
 from queries.scope import coverage, filter_choices, filter_counts, run_names
+from queries.slices import compare_slices
 from queries.trajectory import (
     rollout_run,
     trajectory_facts,
@@ -41,10 +43,13 @@ QUESTIONS: dict[str, Question] = {
     "checkpoints": checkpoints,
     "comparability": comparability,
     "compare": compare,
+    "compare_claims": compare_claims,
     "compare_failures": compare_failures,
     "compare_pairing": compare_pairing,
+    "compare_power": compare_power,
     "compare_quadrants": compare_quadrants,
     "compare_samples": compare_samples,
+    "compare_slices": compare_slices,
     "coverage": coverage,
     "distribution": distribution,
     "distribution_summary": distribution_summary,

@@ -7,6 +7,7 @@ SELECT
     first(prompt_hash ORDER BY environment NULLS FIRST) AS prompt_hash,
     first(cluster_key ORDER BY environment NULLS FIRST) AS cluster_key,
     first(tags ORDER BY environment NULLS FIRST) AS tags,
+    first(metadata ORDER BY environment NULLS FIRST) AS metadata,
     bool_or(environment IS NULL) AS is_general
 FROM samples
 GROUP BY run_id, sample_id

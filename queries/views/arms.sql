@@ -17,6 +17,8 @@ found AS (
         r.*,
         coalesce(s.prompt_hash, g.prompt_hash) AS prompt_hash,
         coalesce(s.cluster_key, g.cluster_key) AS cluster_key,
+        coalesce(s.tags, g.tags) AS tags,
+        coalesce(s.metadata, g.metadata) AS sample_metadata,
         coalesce(r.status IN ('infra_error', 'grader_error'), FALSE) AS is_failed,
         nullif(regexp_extract(r.sample_id, '[^/:#]+$'), '') AS sample_suffix,
         min(r.position) OVER (PARTITION BY w.arm, r.source_id, r.sample_id) AS first_position,

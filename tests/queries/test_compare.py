@@ -157,7 +157,7 @@ def test_every_method_gives_the_same_difference_and_says_what_it_is(tmp_path, me
     reward = of(compare(found, **ARMS, method=method), "reward")
     assert reward["delta_mean"] == pytest.approx(0.1 + sum(0.01 * (n % 7) for n in range(30)) / 30)
     assert reward["ci_low"] < reward["delta_mean"] < reward["ci_high"]
-    expected = {"t": "t", "clustered": "clustered t", "percentile": "percentile bootstrap", "bca": "BCa bootstrap"}
+    expected = {"t": "t", "percentile": "percentile bootstrap", "bca": "BCa bootstrap"}
     assert reward["ci_method"] == expected[method]
     again = of(compare(found, **ARMS, method=method), "reward")
     assert (again["ci_low"], again["ci_high"]) == (reward["ci_low"], reward["ci_high"])
@@ -169,7 +169,8 @@ def test_samples_carry_both_means_their_delta_and_their_quadrant(store):
     assert frame["num_attempts_baseline"].tolist() == [2, 1, 1]
     assert frame["num_attempts_candidate"].tolist() == [1, 3, 1]
     names = [f"{measure}_{part}" for measure in MEASURES for part in ("baseline_mean", "candidate_mean", "delta")]
-    assert frame.columns[5:].tolist() == names
+    about = ["quadrant", "p_value", "p_value_bh", "environment", "tags", "difficulty", "cluster_key"]
+    assert frame.columns[4:].tolist() == [*about, *names]
     first = frame.iloc[0]
     assert first["reward_baseline_mean"] == pytest.approx(0.3)
     assert first["reward_candidate_mean"] == pytest.approx(0.6)
@@ -410,3 +411,50 @@ def test_the_real_job(tmp_path, real_data):
     assert failures["num_tool_calls_failed"].tolist() == [2, 50]
     assert failures["num_wrappers"].tolist() == [4, 38]
     assert compare_samples(found, **sides)["reward_delta"].mean() == pytest.approx(reward["delta_mean"])
+
+
+def test_samples_that_are_alike_count_as_one_cluster(tmp_path):
+    """Four samples of two documents: +.1, +.3 in one, +.5, +.7 in the other; the metadata tell four teams of two."""
+    gains = {"a": 0.1, "b": 0.3, "c": 0.5, "d": 0.7}
+    rollouts = [each for name, gain in gains.items() for step in (0, 1) for each in attempts(name, step, [gain * step])]
+    rows = [
+        Row("samples", {"sample_id": name, "cluster_key": doc, "metadata": f'{{"a \\"b": "{team}"}}'}, run="r")
+        for name, doc, team in zip(gains, "xxyy", "pqpq", strict=True)
+    ]
+    store = build_store(tmp_path, rollouts, rows)
+    reward = of(compare(store, **ARMS, cluster_by="cluster_key"), "reward")
+    # Deviations from .4: −.3, −.1 | .1, .3; sums ∓.4; SE = 1/4·√(2/1·.32) = .2; t(1) = 12.7062.
+    assert (reward["num_paired"], reward["num_clusters"], reward["ci_method"]) == (4, 2, "clustered t")
+    assert reward["ci_high"] == pytest.approx(0.4 + 12.7062 * 0.2, abs=1e-4)
+    # Signs of whole documents flip: both alike in 2 of 4 patterns.
+    assert reward["p_value"] == 0.5
+    # Teams: p −.3 + .1, q −.1 + .3; sums ∓.2; SE = 1/4·√(2·.08) = .1.
+    reward = of(compare(store, **ARMS, cluster_by='metadata.a "b'), "reward")
+    assert reward["ci_high"] == pytest.approx(0.4 + 12.7062 * 0.1, abs=1e-4)
+    reward = of(compare(store, **ARMS, cluster_by="cluster_key", method="percentile"), "reward")
+    assert reward["ci_reason"] == "20 clusters needed for a bootstrap, 2 here"
+    assert compare_quadrants(store, **ARMS, cluster_by="cluster_key", eps_reward=0.0)["share_ci_low"].isna().all()
+    with pytest.raises(QuestionError, match="cluster_by must be one of sample, cluster_key"):
+        compare(store, **ARMS, cluster_by="colour")
+
+
+def test_samples_have_a_p_value_from_their_attempts(tmp_path):
+    rollouts = [
+        *attempts("a", 0, [0.0, 0.0, 0.0]),
+        *attempts("a", 1, [1.0, 1.0, 1.0]),
+        *attempts("b", 0, [0.5]),
+        *attempts("b", 1, [0.7, 0.9]),
+        *attempts("c", 0, [0.5]),
+        *attempts("c", 1, [0.7]),
+    ]
+    frame = compare_samples(build_store(tmp_path, rollouts), **ARMS)
+    # a: 2 of C(6,3) divisions; b: .5 and .9 alone are .3 from the others, .7 is none; c has two attempts in all.
+    assert frame["p_value"].tolist()[:2] == pytest.approx([0.1, 2 / 3])
+    assert frame["p_value_bh"].tolist()[:2] == pytest.approx([0.2, 2 / 3])
+    assert math.isnan(frame["p_value"].iloc[2])
+
+
+def test_the_smallest_difference_that_could_be_seen(store):
+    reward = of(compare(store, **ARMS), "reward")
+    # sd .8/√2 = .5657, n = 2: the non-central t(1) of 80 % power at 12.7062 is shifted by 16.334.
+    assert reward["mde"] == pytest.approx(16.334 * 0.5657 / math.sqrt(2), rel=1e-3)

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+from statsmodels.stats import contingency_tables
 
 from queries.pairing import (
     benjamini_hochberg,
     correlation,
     holm,
     mcnemar,
-    num_for_half_width,
     paired_difference,
+    paired_proportions,
     ratio_of_means,
     unpaired_difference,
 )
@@ -221,11 +222,29 @@ def test_numbers_too_large_to_add_are_said_not_a_crash():
     assert ratio_of_means(base + 1, cand, seed=0).interval.reason == "the values are too large to average"
 
 
-def test_samples_needed_for_an_interval_of_a_given_width():
-    # t(9)·1/√10 = .7154 and t(10)·1/√11 = .6718: eleven are the first within .7.
-    assert num_for_half_width(1.0, 0.7) == 11
-    assert num_for_half_width(1.0, 0.05) == 1_540
-    assert num_for_half_width(0.0, 0.05) == 2
-    assert num_for_half_width(1.0, 0.0) is None
-    assert num_for_half_width(float("nan"), 0.05) is None
-    assert num_for_half_width(1.0, 1e-9) is None
+def test_pass_or_fail_has_an_interval_even_where_nothing_changed():
+    # Bonett–Price: (b+1)/(n+2) and (c+1)/(n+2), b = c = 0, n = 8: 0 ± 1.96·√(.2/10).
+    got = paired_proportions(0, 0, 8)
+    assert (got.low, got.high) == pytest.approx((-1.959964 * 0.02**0.5, 1.959964 * 0.02**0.5))
+    # b = 6, c = 1, n = 18: .35 and .1, .25 ± 1.96·√((.45 − .0625)/20).
+    got = paired_proportions(6, 1, 18)
+    assert (got.low, got.high) == pytest.approx((0.25 - 1.959964 * 0.019375**0.5, 0.25 + 1.959964 * 0.019375**0.5))
+    assert paired_proportions(5, 0, 5).high == 1.0
+
+
+def test_single_attempts_that_pass_or_fail_are_tested_by_mcnemar():
+    base = [0.0] * 9 + [1.0] * 3 + [1.0] * 5
+    cand = [1.0] * 9 + [0.0] * 3 + [1.0] * 5
+    got = paired_difference(base, cand, seed=0, pass_or_fail=True)
+    assert got.difference.interval.method == "Bonett–Price"
+    assert got.difference.value == pytest.approx(6 / 17)
+    # 2·P(Bin(12, ½) ≤ 3) = 2·299/4096.
+    assert (got.p_value.method, got.p_value.value) == ("exact McNemar", pytest.approx(2 * 299 / 4096))
+    assert got.p_value.value == pytest.approx(contingency_tables.mcnemar([[5, 3], [9, 0]], exact=True).pvalue)
+    # One value between makes it no pass or fail.
+    mixed = paired_difference([*base, 0.5], [*cand, 1.0], seed=0, pass_or_fail=True)
+    assert mixed.difference.interval.method == "t"
+    clustered = paired_difference(base, cand, seed=0, clusters=list(range(17)), pass_or_fail=True)
+    assert clustered.p_value.method.startswith("sign flip")
+    # One call against none is no grade.
+    assert paired_difference(base, cand, seed=0).difference.interval.method == "t"
