@@ -22,6 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 SHARED = {
     "best_step": "step_deltas",
+    "compare": "compared_samples",
+    "compare_claims": "compared_samples",
+    "compare_power": "compared_samples",
+    "compare_samples": "compared_samples",
+    "compare_slices": "compared_samples",
     "ecdf": "measured_values",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
