@@ -9,6 +9,8 @@ from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
 from queries.comparability import comparability
 from queries.claims import compare_claims, compare_power
+from queries.checkpoint_choices import checkpoint_choice, checkpoint_figures
+from queries.checkpoint_warnings import checkpoint_warnings
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
@@ -40,6 +42,9 @@ QUESTIONS: dict[str, Question] = {
     "arms": arms,
     "behaviour_by_step": behaviour_by_step,
     "best_step": best_step,
+    "checkpoint_choice": checkpoint_choice,
+    "checkpoint_figures": checkpoint_figures,
+    "checkpoint_warnings": checkpoint_warnings,
     "checkpoints": checkpoints,
     "comparability": comparability,
     "compare": compare,

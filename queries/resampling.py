@@ -83,7 +83,7 @@ def bootstrap(
     against which it is tested, costs n² and ours, being of sums, n.
     """
     name = bootstrap_name(method, clusters)
-    totals = columns if clusters is None else _cluster_sums(columns, cluster_codes(clusters))
+    totals = columns if clusters is None else cluster_sums(columns, cluster_codes(clusters))
     with np.errstate(over="ignore"):
         if totals.shape[0] == 0 or not np.isfinite(np.abs(totals).sum()):
             return Interval.none(name, TOO_LARGE if totals.size else NOTHING)
@@ -148,7 +148,7 @@ def sign_flips(
     finite = np.isfinite(differences)
     units = np.where(finite, differences, 0.0)
     if clusters is not None:
-        units = _cluster_sums(units, cluster_codes(clusters))
+        units = cluster_sums(units, cluster_codes(clusters))
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(units).sum(axis=0)
         # Sums of the same numbers in another order differ by rounding: those count as equally extreme.
@@ -186,7 +186,8 @@ def _hits(units: Floats, observed: Floats, seed: int, num_resamples: int) -> lis
     return [int(each) for each in count]
 
 
-def _cluster_sums(columns: Floats, codes: Codes) -> Floats:
+def cluster_sums(columns: Floats, codes: Codes) -> Floats:
+    """Columns summed over each cluster, shape (clusters, columns)."""
     return np.column_stack([np.bincount(codes, weights=column) for column in columns.T])
 
 

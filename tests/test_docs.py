@@ -27,6 +27,7 @@ SHARED = {
     "compare_power": "compared_samples",
     "compare_samples": "compared_samples",
     "compare_slices": "compared_samples",
+    "checkpoint_warnings": "checkpoint_figures",
     "ecdf": "measured_values",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
