@@ -52,8 +52,10 @@ class Finding:
 def checkpoint_warnings(store: Reading, filters: Filters = EVERYTHING, *, split: str = "valid") -> pd.DataFrame:
     """One row per run and warning, the most serious first: what speaks against shipping a run's best checkpoint?
 
-    Warnings, each with value (of measure at step), reference_value (at reference_step), difference (value minus
-    reference), ci_low, ci_high (95 %, NULL where the warning rests on none) and num_samples:
+    Columns: run_id, warning, measure, step, value (of the measure at the step), reference_step, reference_value,
+    difference (value minus reference), ci_low, ci_high (95 %, NULL where the warning rests on none), num_samples.
+
+    Warnings:
     collapse (reward at the last step below the first, or more than half of what was gained until the best is lost);
     overfit, fallen (reward at the last step below the best while the train reward, as mean of up to 10 steps, is not
     shown to fall, or does fall or is not known); calls_gone, output_gone (mean at the last step under a tenth of its

@@ -7,10 +7,10 @@ import pandas as pd
 from queries.arms import arms
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
-from queries.comparability import comparability
-from queries.claims import compare_claims, compare_power
 from queries.checkpoint_choices import checkpoint_choice, checkpoint_figures
 from queries.checkpoint_warnings import checkpoint_warnings
+from queries.claims import compare_claims, compare_power
+from queries.comparability import comparability
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
