@@ -12,7 +12,7 @@ from dashboard.compare_words import TITLES
 from dashboard.parts import plain
 from queries.compare import METHODS
 from queries.compared_samples import COSTS
-from queries.comparison import PAIR_BY
+from queries.comparison import CLUSTER_BY, PAIR_BY
 from queries.filters import Filters
 
 FITS: Final = 28
@@ -30,6 +30,9 @@ class Chosen:
     cost: str = "tool_calls"
     eps_reward: float | None = None
     eps_cost: float | None = None
+    cluster_by: str = "sample"
+    margin: float | None = None
+    cost_margin: float | None = None
 
     @property
     def pairing(self) -> dict[str, Any]:
@@ -37,15 +40,26 @@ class Chosen:
         return {**self.sides, "pair_by": self.pair_by}
 
     @property
+    def paired(self) -> dict[str, Any]:
+        """Parameters that all questions about paired samples take."""
+        return {**self.pairing, "leave_out_failures": self.leave_out_failures}
+
+    @property
     def measured(self) -> dict[str, Any]:
         """Parameters of `compare`."""
-        return {**self.pairing, "leave_out_failures": self.leave_out_failures, "method": self.method}
+        return {**self.paired, "method": self.method, "cluster_by": self.cluster_by}
 
     @property
     def judged(self) -> dict[str, Any]:
-        """Parameters of `compare_samples` and `compare_quadrants`."""
+        """Parameters of `compare_samples`, and with `cluster_by` of `compare_quadrants`."""
         own = {"cost": self.cost, "eps_reward": self.eps_reward, "eps_cost": self.eps_cost}
-        return {**self.pairing, "leave_out_failures": self.leave_out_failures, **own}
+        return {**self.paired, **own}
+
+    @property
+    def claimed(self) -> dict[str, Any]:
+        """Parameters of `compare_claims`."""
+        own = {"cost": self.cost, "margin": self.margin, "cost_margin": self.cost_margin}
+        return {**self.paired, "cluster_by": self.cluster_by, **own}
 
 
 def choose() -> Chosen | None:
@@ -96,6 +110,19 @@ def _options(sides: dict[str, Any]) -> Chosen:
         "Interval", METHODS, key="interval", bind="query-params",
         help="t on the per-sample differences; percentile and bca: bootstrap over samples.",
     )  # fmt: skip
+    cluster_by = st.selectbox(
+        "Samples that are alike share", CLUSTER_BY, key="cluster_by", bind="query-params", accept_new_options=True,
+        help="What makes samples dependent: nothing (sample), their cluster_key (document, repository), their "
+        "environment, or a key of their metadata, typed as metadata.KEY. Intervals are then had by cluster.",
+    )  # fmt: skip
+    margin = st.number_input(
+        "Margin of reward", 0.0, value=None, key="margin", bind="query-params", placeholder="0.02, or 5 %",
+        help="A reward at most this much lower still counts as no worse.",
+    )  # fmt: skip
+    cost_margin = st.number_input(
+        "Margin of cost", 0.0, value=None, key="cost_margin", bind="query-params", placeholder="5 %",
+        help="A cost at most this much higher still counts as no higher.",
+    )  # fmt: skip
     noise = "noise of attempts"
     eps_reward = st.number_input(
         "Dead-band of reward", 0.0, value=None, key="eps_reward", bind="query-params", placeholder=noise
@@ -103,7 +130,18 @@ def _options(sides: dict[str, Any]) -> Chosen:
     eps_cost = st.number_input(
         "Dead-band of cost", 0.0, value=None, key="eps_cost", bind="query-params", placeholder=noise
     )
-    return Chosen(sides, pair_by, leave_out, method, eps_reward=eps_reward, eps_cost=eps_cost)
+    return Chosen(
+        sides,
+        pair_by,
+        leave_out,
+        method,
+        "tool_calls",
+        eps_reward,
+        eps_cost,
+        cluster_by or "sample",
+        margin,
+        cost_margin,
+    )
 
 
 def cost_picker() -> str:

@@ -1,29 +1,35 @@
 """What the comparison page draws: reward against cost with its quadrants, and both sides' rollouts of a sample."""
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import comparability_words, compare_charts, compare_words, data, parts
-from dashboard.compare_controls import Chosen, cost_picker, side_filters
+from dashboard import comparability_words, compare_charts, compare_forest, compare_words, data, parts
+from dashboard.compare_controls import Chosen, side_filters
 
 
-def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> list[dict[str, Any]]:
-    """Draw the samples' differences and the quadrants beside chance, with tables in `tables`; returns the selected."""
-    cost = cost_picker()
-    judged = replace(chosen, cost=cost).judged
-    samples, quadrants = data.ask("compare_samples", **judged), data.ask("compare_quadrants", **judged)
+def plane(
+    chosen: Chosen, samples: pd.DataFrame, measures: pd.DataFrame, failures: pd.DataFrame, tables: DeltaGenerator
+) -> list[dict[str, Any]]:
+    """Draw the samples' differences and the quadrants beside chance, with tables in `tables`; returns the selected.
+
+    Where no reward is known in both arms (shadow and canary traffic) behaviour is all there is to draw.
+    """
+    quadrants = data.ask("compare_quadrants", **chosen.judged, cluster_by=chosen.cluster_by)
     bands = quadrants.iloc[0]
+    with tables:
+        parts.table(samples, "compare_samples", label="Samples", on_row=lambda row: both_sides([row], failures, "row"))
     if not bands["num_paired"]:
-        known = samples["reward_delta"].notna().any()
-        parts.missing(compare_words.FIELDS[cost] if known else "reward")
+        if samples["reward_delta"].notna().any():
+            parts.missing(compare_words.FIELDS[chosen.cost])
+        elif measures["ratio"].notna().any():
+            parts.plot(compare_forest.relative(measures), "compare_behaviour", measures)
         return []
     left, right = st.container(key="side_by_side_compare").columns([3, 2], gap="medium")
     with left:
-        figure = compare_charts.scatter(samples, cost, bands["eps_reward"], bands["eps_cost"])
+        figure = compare_charts.scatter(samples, chosen.cost, bands["eps_reward"], bands["eps_cost"])
         picked = parts.plot(figure, "compare_scatter", samples, select=True)
         st.caption("The more samples lie at one place, the larger it is drawn.")
     with right:
@@ -33,7 +39,6 @@ def plane(chosen: Chosen, failures: pd.DataFrame, tables: DeltaGenerator) -> lis
         st.caption(parts.plain(told))
     with tables:
         parts.table(quadrants, "compare_quadrants", label="Quadrants")
-        parts.table(samples, "compare_samples", label="Samples", on_row=lambda row: both_sides([row], failures, "row"))
     return picked
 
 
@@ -45,9 +50,6 @@ def checked(checks: pd.DataFrame) -> None:
 
 def both_sides(picked: list[dict[str, Any]], failures: pd.DataFrame, key: str) -> None:
     """List the rollouts of the selected samples, the baseline's beside the candidate's."""
-    if not picked:
-        st.caption("Click a point, or a quadrant, to read both sides' rollouts of its samples.")
-        return
     st.subheader(f"Rollouts of {parts.plain(compare_words.picked(picked))}", anchor=False)
     for column, (_, arm) in zip(st.columns(2, gap="medium"), failures.iterrows(), strict=True):
         column_of = "sample_id" if arm["arm"] == "baseline" else "candidate_sample_id"

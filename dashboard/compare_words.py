@@ -43,7 +43,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "cost_usd": "cost",
 }
 """Which field a source must fill for a cost to be known."""
-_UNITS = {"latency_s": " s", "queue_latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
+UNITS: Final = {"latency_s": " s", "queue_latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
 _FIGURES = ("reward", "tool_calls", "turns", "output_tokens", "latency_s", "tool_calls_failed", "repeats", "pass_rate")
 _NUM_FIGURES = 5
 _MORE_IS_BETTER = ("reward", "pass_rate", "tool_calls_succeeded")
@@ -122,7 +122,7 @@ def _figure(name: str, row: Mapping[str, Any]) -> Figure:
     good = None
     if name not in _NEITHER and pd.notna(row["ci_low"]) and not row["ci_low"] <= 0 <= row["ci_high"]:
         good = (row["delta_mean"] > 0) == (name in _MORE_IS_BETTER)
-    unit = _UNITS.get(name, "")
+    unit = UNITS.get(name, "")
     means = (
         f"Mean over {plural(row['num_paired'], 'paired sample')}: {number(row['baseline_mean'])}{unit} in the baseline."
     )
@@ -153,7 +153,7 @@ def claims(quadrants: pd.DataFrame) -> str:
         _claim(first, "better_not_more", f"Better with {title} not up", not_more),
         _claim(first, "not_worse_fewer", f"not worse with {title} down", fewer),
     ]
-    unit = _UNITS.get(first["cost"], "")
+    unit = UNITS.get(first["cost"], "")
     widths = f"±{number(first['eps_reward'], 2)} reward and ±{number(first['eps_cost'], 2)}{unit} {title}"
     notes = [each for each in dict.fromkeys((first["eps_reward_note"], first["eps_cost_note"])) if pd.notna(each)]
     bands = f"Differences within {widths}{f' ({notes[0]})' if notes else ''} count as the same"
