@@ -8,6 +8,7 @@ import pandas as pd
 
 from ingest.errors import QuestionError
 from queries.connection import Reading
+from queries.filters import Filters
 
 NONE = "none"
 """How "no step" (after the `@`) and "no split" are written where a run has rollouts with and without one."""
@@ -73,6 +74,34 @@ def arm(known: pd.DataFrame, text: str, split: str | None = None) -> Arm:
                 f"{run_name!r} has no rollouts {_at(step)} in {_quoted(chosen)}; it has {_listed(map(_at, steps))}"
             )
     return Arm(run_id, run_name, chosen, step)
+
+
+def last_arms(known: pd.DataFrame, filters: Filters) -> list[Arm]:
+    """Each run's arm of those that `arms` lists, in their order: the last step that filters on steps leave.
+
+    The split is one that the filters leave: `valid`, else `test`, else the run's only one. A run with several others
+    has no arm, nor one without a step in that split that is left.
+    """
+    kept = known
+    for column, values in (("run_id", filters.run_ids), ("split", filters.splits)):
+        kept = kept if values is None else kept[kept[column].isin(values)]
+    rank = kept["split"].map({name: place for place, name in enumerate(_PREFERRED)}).fillna(len(_PREFERRED))
+    kept = kept[rank == rank.groupby(kept["run_id"]).transform("min")]
+    kept = kept[kept["split"].fillna(NONE).groupby(kept["run_id"]).transform("nunique") == 1]
+    if filters.step_from is not None:
+        kept = kept[(kept["step"] >= filters.step_from).fillna(value=False)]
+    if filters.step_to is not None:
+        kept = kept[(kept["step"] <= filters.step_to).fillna(value=False)]
+    last = kept.sort_values("step", kind="stable", na_position="first").drop_duplicates("run_id", keep="last")
+    return [
+        Arm(
+            str(row["run_id"]),
+            str(row["run_name"]),
+            None if pd.isna(row["split"]) else str(row["split"]),
+            None if pd.isna(row["step"]) else int(row["step"]),
+        )
+        for row in last.sort_index().to_dict("records")
+    ]
 
 
 def _named(known: pd.DataFrame, text: str) -> tuple[str, str | None]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from queries.comparison import MEASURES, Comparison
+from queries.comparison import MEASURES, Comparison, metadata_path
 from queries.connection import Reading, to_pandas
 from queries.stats import Floats
 
@@ -73,9 +73,8 @@ class Compared:
 @lru_cache(maxsize=2)
 def compared(store: Reading, asked: Comparison) -> Compared:
     """Both arms by sample; the last two comparisons are kept, for a page asks several questions of one."""
-    key = asked.cluster_by.removeprefix("metadata.")
-    path = None if key == asked.cluster_by else '$."' + key.replace('"', '\\"') + '"'
-    frame = to_pandas(store.arrow("compared_samples", asked.parameters() | {"metadata_path": path}))
+    parameters = asked.parameters() | {"metadata_path": metadata_path(asked.cluster_by)}
+    frame = to_pandas(store.arrow("compared_samples", parameters))
     keys, place = np.unique(frame["pair_key"].to_numpy(dtype=str), return_inverse=True)
     arms = {name: (frame["arm"] == name).to_numpy(dtype=bool) for name in _ARMS}
 

@@ -52,9 +52,10 @@ class Comparison:
 
     def parameters(self) -> dict[str, Any]:
         """Values by parameter name of the SQL."""
+        sides = {"baseline": self.baseline.parameter(), "candidate": self.candidate.parameter()}
         return {
-            "baseline": self.baseline.parameter(),
-            "candidate": self.candidate.parameter(),
+            **sides,
+            "arms": [{**each, "arm": name} for name, each in sides.items()],
             "environments": None if self.environments is None else list(self.environments),
             "pair_by": self.pair_by,
             "leave_out_failures": self.leave_out_failures,
@@ -80,10 +81,25 @@ def comparison(
     Raises:
         QuestionError: An arm is not there, `pair_by` is none of `PAIR_BY`, or `cluster_by` none of `CLUSTER_BY`.
     """
-    if cluster_by not in CLUSTER_BY and not cluster_by.startswith("metadata."):
-        raise QuestionError(f"cluster_by must be one of {', '.join(CLUSTER_BY)} or metadata.KEY, not {cluster_by!r}")
+    check_clusters(cluster_by)
     if pair_by not in PAIR_BY:
         raise QuestionError(f"pair_by must be one of {', '.join(PAIR_BY)}, not {pair_by!r}")
     known = arms(store)
     sides = arm(known, baseline, split), arm(known, candidate, split)
     return Comparison(*sides, environments, pair_by, leave_out_failures, cluster_by)
+
+
+def check_clusters(cluster_by: str) -> None:
+    """Check what samples are clustered by.
+
+    Raises:
+        QuestionError: `cluster_by` is none of `CLUSTER_BY`, nor a key of the samples' metadata.
+    """
+    if cluster_by not in CLUSTER_BY and not cluster_by.startswith("metadata."):
+        raise QuestionError(f"cluster_by must be one of {', '.join(CLUSTER_BY)} or metadata.KEY, not {cluster_by!r}")
+
+
+def metadata_path(cluster_by: str) -> str | None:
+    """Where in the samples' metadata their clusters are named; None where these are not in there."""
+    key = cluster_by.removeprefix("metadata.")
+    return None if key == cluster_by else '$."' + key.replace('"', '\\"') + '"'

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from queries.arms import arms
+from queries.base_models import base_model_change
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
 from queries.checkpoint_choices import checkpoint_choice, checkpoint_figures
@@ -16,14 +17,18 @@ from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
+from queries.frontiers import frontier
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.rollouts import rollouts
+from queries.run_settings import run_settings
 from queries.runs import runs
 from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
 from queries.scope import coverage, filter_choices, filter_counts, run_names
+from queries.setting_effects import setting_effect
+from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
 from queries.trajectory import (
     rollout_run,
@@ -39,7 +44,9 @@ Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
 
 QUESTIONS: dict[str, Question] = {
+    "arm_facts": arm_facts,
     "arms": arms,
+    "base_model_change": base_model_change,
     "behaviour_by_step": behaviour_by_step,
     "best_step": best_step,
     "checkpoint_choice": checkpoint_choice,
@@ -55,12 +62,14 @@ QUESTIONS: dict[str, Question] = {
     "compare_quadrants": compare_quadrants,
     "compare_samples": compare_samples,
     "compare_slices": compare_slices,
+    "compare_several": compare_several,
     "coverage": coverage,
     "distribution": distribution,
     "distribution_summary": distribution_summary,
     "ecdf": ecdf,
     "filter_choices": filter_choices,
     "filter_counts": filter_counts,
+    "frontier": frontier,
     "ingest_health": ingest_health,
     "loops": loops,
     "reject_reasons": reject_reasons,
@@ -79,12 +88,14 @@ QUESTIONS: dict[str, Question] = {
     "run_limits": run_limits,
     "run_names": run_names,
     "run_overview": run_overview,
+    "run_settings": run_settings,
     "runs": runs,
     "sample_attempts": sample_attempts,
     "sample_facts": sample_facts,
     "sample_heatmap": sample_heatmap,
     "samples": samples,
     "scores_by_step": scores_by_step,
+    "setting_effect": setting_effect,
     "step_deltas": step_deltas,
     "stop_reasons_by_step": stop_reasons_by_step,
     "survival": survival,

@@ -21,14 +21,18 @@ from queries.rollouts import rollouts
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 SHARED = {
+    "base_model_change": "compared_samples",
     "best_step": "step_deltas",
     "compare": "compared_samples",
     "compare_claims": "compared_samples",
     "compare_power": "compared_samples",
     "compare_samples": "compared_samples",
+    "compare_several": "compared_samples",
     "compare_slices": "compared_samples",
     "checkpoint_warnings": "checkpoint_figures",
     "ecdf": "measured_values",
+    "frontier": "compared_samples",
+    "setting_effect": "compared_samples",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
 }

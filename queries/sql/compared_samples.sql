@@ -1,4 +1,4 @@
--- Question: how do both arms fare on each of their samples?
+-- Question: how do arms fare on each of their samples?
 -- Grain: arm and sample; ordered by pair_key and arm.
 -- num_attempts: rollouts. A measure is its mean over the sample's attempts in which it is known, in its unit (NULL = in
 -- none); tool_error_rate is pooled over the sample's calls. …_num, …_var: attempts in which it is known, and the variance
@@ -47,7 +47,7 @@ SELECT
     var_samp(latency_s) AS latency_s_var,
     count(cost_usd) AS cost_usd_num,
     var_samp(cost_usd) AS cost_usd_var
-FROM compared_rollouts($baseline, $candidate, $environments, $pair_by)
+FROM rollouts_of_arms($arms, $environments, $pair_by)
 WHERE NOT ($leave_out_failures AND is_failed)
 GROUP BY arm, pair_key
 ORDER BY pair_key, arm
