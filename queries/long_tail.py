@@ -89,13 +89,13 @@ def tail_share(
     frame = store.ask("tail_share", {**filters.parameters(), **own})
     share = floats(frame, "share")
     num, samples = (floats(frame, name) for name in ("num_rollouts", "num_samples"))
-    effective = _effective_number(share, floats(frame, "share_sd"), num, samples)
+    effective = effective_number(share, floats(frame, "share_sd"), num, samples)
     low, high = wilson(np.where(num > 0, share * effective, 0.0), effective)
     insert_after(frame, "share", {"ci_low": low, "ci_high": high, "num_effective": effective})
     return frame.drop(columns="share_sd")
 
 
-def _effective_number(share: Floats, deviation: Floats, num: Floats, samples: Floats) -> Floats:
+def effective_number(share: Floats, deviation: Floats, num: Floats, samples: Floats) -> Floats:
     """How many independent rollouts these are worth, shape of the inputs: p(1−p)/SE², SE clustered by sample.
 
     Never more than there are; where nothing varies (or in a single sample) it cannot be told, and samples count.

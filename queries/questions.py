@@ -15,6 +15,8 @@ from queries.comparability import comparability
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
+from queries.contract_moves import contract_moved_samples, contract_moves
+from queries.contracts import contract_costs, contract_limits, contract_penalties, contract_shares
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
 from queries.frontiers import frontier
@@ -63,6 +65,12 @@ QUESTIONS: dict[str, Question] = {
     "compare_samples": compare_samples,
     "compare_slices": compare_slices,
     "compare_several": compare_several,
+    "contract_costs": contract_costs,
+    "contract_limits": contract_limits,
+    "contract_moved_samples": contract_moved_samples,
+    "contract_moves": contract_moves,
+    "contract_penalties": contract_penalties,
+    "contract_shares": contract_shares,
     "coverage": coverage,
     "distribution": distribution,
     "distribution_summary": distribution_summary,

@@ -30,6 +30,8 @@ SHARED = {
     "compare_several": "compared_samples",
     "compare_slices": "compared_samples",
     "checkpoint_warnings": "checkpoint_figures",
+    "contract_limits": "run_limits",
+    "contract_moves": "contract_moved_samples",
     "ecdf": "measured_values",
     "frontier": "compared_samples",
     "setting_effect": "compared_samples",
@@ -67,7 +69,7 @@ def test_commands_of_the_readme_parse(command: str) -> None:
     result = CliRunner().invoke(app, [*words[: 2 if words[0] == "pull" else 1], "--help"])
     assert result.exit_code == 0, result.output
     for option in re.findall(r"--[a-z-]+", command):
-        own = option in ("--baseline", "--candidate") and words[0] == "query"
+        own = option in ("--baseline", "--candidate", "--limits") and words[0] == "query"
         assert own or option in result.output, f"{option} is no option of {words[0]}"
 
 

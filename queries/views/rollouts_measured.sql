@@ -34,12 +34,18 @@ SELECT
     r.step AS own_step,
     CASE p_measure
         WHEN 'tool_calls' THEN r.num_tool_calls
+        WHEN 'tool_errors' THEN r.num_tool_errors
+        WHEN 'repeats' THEN r.num_exact_repeats
+        WHEN 'sequential_rounds' THEN r.num_tool_rounds
         WHEN 'turns' THEN r.num_turns
+        WHEN 'messages' THEN r.num_messages
         WHEN 'input_tokens' THEN r.input_tokens
         WHEN 'output_tokens' THEN r.output_tokens
         WHEN 'reasoning_tokens' THEN r.reasoning_tokens
         WHEN 'tool_output_bytes' THEN r.tool_output_bytes
         WHEN 'latency_s' THEN r.latency_s
+        WHEN 'tool_latency_s' THEN r.tool_latency_s
+        WHEN 'cost_usd' THEN r.cost_usd
         WHEN 'reward' THEN r.reward
     END::double AS value
 FROM filtered_rollouts(

@@ -117,12 +117,17 @@ def test_every_step_against_the_first(tmp_path: Path) -> None:
 
 
 def test_limits_come_from_the_runs_configuration(tmp_path: Path) -> None:
-    settings = {"hyperparameters": '{"max_tool_calls": 10, "max_wait": "long", "lr": 1}', "config": '{"max_odd": 3}'}
+    hyperparameters = '{"max_tool_calls": 10, "max_wait": "long", "lr": 1, "max_tool_calling_iterations": 3}'
+    settings = {"hyperparameters": hyperparameters, "config": '{"max_steps": 30, "max_cost_usd": 0.5}'}
     runs = [Row("runs", {"name": "r", "precedence": 1, **settings}, run="r")]
     frame = run_limits(build_store(tmp_path, [at(0, "a", 1.0)], runs))
-    assert frame["name"].tolist() == ["max_odd", "max_tool_calls"]
-    assert frame["value"].tolist() == [3.0, 10.0]
-    assert frame["measure"].iloc[1] == "tool_calls"
+    # `max_steps` is how long a trainer trains: it limits no rollout.
+    assert frame.astype(object).where(frame.notna(), None)[["name", "value", "measure"]].values.tolist() == [
+        ["max_cost_usd", 0.5, "cost_usd"],
+        ["max_steps", 30.0, None],
+        ["max_tool_calling_iterations", 3.0, "sequential_rounds"],
+        ["max_tool_calls", 10.0, "tool_calls"],
+    ]
 
 
 def test_a_step_that_shares_no_sample_with_the_best_is_tied(tmp_path: Path) -> None:
