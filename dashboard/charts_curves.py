@@ -20,7 +20,7 @@ _TITLE: Final = 30
 """Pixels for the title of a panel."""
 MAX_BANDS: Final = 4
 """Runs whose intervals are drawn as bands; those of more drown one another and are left to the hover."""
-POINT: Final = ("run_id", "split", "step", "subset", "environment")
+POINT: Final = ("run_id", "split", "step", "subset", "environment", "limit")
 """What a selected point says of the rollouts behind it."""
 STATUS_COLOURS: Final = {
     "completed": "#CBC3AE",
@@ -140,15 +140,18 @@ def small_multiples(
 
 def score_figure(frame: pd.DataFrame, looks: Looks) -> go.Figure:
     """Each grader's score over steps, a panel a grader."""
-    graders = list(dict.fromkeys(frame["grader"]))
     score = Series("score_mean", "", "score_ci_low", "score_ci_high", "num_samples_scored", over="samples")
-    drawn = _grid(
-        [charts.shown(each) for each in graders], "", frame["step"], height=230 * ((len(graders) + 1) // 2) + 30
-    )
-    for number, grader in enumerate(graders):
-        for run_id, rows in by_run(frame[frame["grader"] == grader]).items():
+    return panel_each(frame, looks, score, "grader", {each: each for each in dict.fromkeys(frame["grader"])})
+
+
+def panel_each(frame: pd.DataFrame, looks: Looks, series: Series, column: str, titles: Mapping[str, str]) -> go.Figure:
+    """The same series in a panel for each value of a column that has a title, a line a run, over steps."""
+    shown = [charts.shown(each) for each in titles.values()]
+    drawn = _grid(shown, "", frame["step"], height=230 * ((len(titles) + 1) // 2) + 30)
+    for number, value in enumerate(titles):
+        for run_id, rows in by_run(frame[frame[column] == value]).items():
             rows = rows.assign(environment=None)
-            _line(drawn, rows, looks, run_id, score, number, "all", number == 0, _scene(frame))
+            _line(drawn, rows, looks, run_id, series, number, "all", number == 0, _scene(frame))
     return _with_legend(drawn)
 
 

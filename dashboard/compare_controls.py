@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import compare_arms, data
 from dashboard.choices import choice
@@ -64,6 +65,27 @@ class Chosen:
 
 def choose() -> Chosen | None:
     """Draw the pickers and the options; None where there are no two arms to compare."""
+    found = _arms()
+    if found is None:
+        return None
+    sides, more = found
+    with more, st.popover("Options", width="stretch"):
+        return _options(sides)
+
+
+def choose_paired() -> Chosen | None:
+    """As `choose`, without the options that only a comparison of rewards has."""
+    found = _arms()
+    if found is None:
+        return None
+    sides, more = found
+    with more, st.popover("Options", width="stretch"):
+        leave_out, pair_by = _pairing()
+    return Chosen(sides, pair_by, leave_out)
+
+
+def _arms() -> tuple[dict[str, Any], DeltaGenerator] | None:
+    """Draw the pickers of both arms: what was chosen, and the room beside them."""
     filters = data.filters()
     split = filters.splits[0] if filters.splits and len(filters.splits) == 1 else None
     arms = data.ask("arms")
@@ -80,8 +102,7 @@ def choose() -> Chosen | None:
     with right:
         candidate = _picker("Candidate", "candidate", arms, offered, split, opening[1])
     sides = {"baseline": baseline, "candidate": candidate, "split": split, "environments": filters.environments}
-    with more, st.popover("Options", width="stretch"):
-        return _options(sides)
+    return sides, more
 
 
 def _picker(label: str, key: str, arms: pd.DataFrame, offered: pd.DataFrame, split: str | None, default: str) -> str:
@@ -97,7 +118,7 @@ def _picker(label: str, key: str, arms: pd.DataFrame, offered: pd.DataFrame, spl
     return st.selectbox(label, names, index=None, key=key, bind="query-params", placeholder=default) or default
 
 
-def _options(sides: dict[str, Any]) -> Chosen:
+def _pairing() -> tuple[bool, str]:
     leave_out = st.toggle(
         "Leave out failures", key="leave_out", bind="query-params",
         help="Rollouts that ended in an infrastructure or grader error; else they count as they were graded.",
@@ -106,6 +127,11 @@ def _options(sides: dict[str, Any]) -> Chosen:
         "Pair samples by", PAIR_BY, key="pair_by", bind="query-params",
         help="sample_suffix: the id after its last / : or #. position: the order in which samples were read.",
     )  # fmt: skip
+    return leave_out, pair_by
+
+
+def _options(sides: dict[str, Any]) -> Chosen:
+    leave_out, pair_by = _pairing()
     method = st.selectbox(
         "Interval", METHODS, key="interval", bind="query-params",
         help="t on the per-sample differences; percentile and bca: bootstrap over samples.",

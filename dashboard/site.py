@@ -33,6 +33,7 @@ PAGES: Final = (
     Page("Training", "Reward curves", "reward_curves.py"),
     Page("Behaviour", "Distributions", "distributions.py"),
     Page("Behaviour", "Long tail", "long_tail.py"),
+    Page("Behaviour", "Tail contracts", "tail_contracts.py"),
     Page("Behaviour", "Repeated calls", "repeated_calls.py"),
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
     Page("Traces", "Samples", "samples.py"),

@@ -27,7 +27,11 @@ def threshold_input(
     """The threshold: the viewer's, else the highest P95 of the groups, but below a limit that cannot be passed."""
     default = float(f"{float(summary['p95'].max()):.3g}")
     reached = [value for _, value in limits if default >= value]
-    default, of = (min(reached) - 1, "one below the run's limit") if reached else (default, "the highest P95")
+    of = "the highest P95"
+    if reached and measure.is_whole:
+        default, of = min(reached) - 1, "one below the run's limit"
+    elif reached:
+        default, of = min(reached), "the run's limit"
     given = st.number_input(
         f"Threshold ({measure.unit})", value=None, key=f"threshold_{name}", placeholder=f"{default:,.6g}", width=260,
         help=f"Rollouts above it are the tail. Without one it is {of}.",

@@ -70,7 +70,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         Asked("reward_curve", chosen, {"by_environment": True}),
     ]
     by_split = Asked("distribution_summary", chosen, {"measure": "reward", "by": "split"})
-    above = {"threshold": 10.0}
+    above, held = {"threshold": 10.0}, "tool_calls<=10; p95(latency_s)<=60; messages<=100"
     tail = [Asked(each, valid) for each in ("distribution_summary", "run_limits", "tail_percentiles", "survival")]
     repeats = [Asked(each, valid) for each in ("repeats_by_step", "repeats_by_tool", "repeat_patterns", "loops")]
     return {
@@ -79,6 +79,12 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Reward curves": curves,
         "Distributions": [by_split, *(Asked(e, valid) for e in ("distribution_summary", "distribution", "tool_usage"))],
         "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
+        "Tail contracts": [
+            *(by_split, Asked("arms"), Asked("compare_failures", None, sides), Asked("contract_limits", chosen)),
+            *(Asked(each, valid, {"limits": held, "by": "step"}) for each in ("contract_shares", "contract_costs")),
+            Asked("contract_penalties", valid, {"limits": held, "by": "step"}),
+            *(Asked(each, None, sides | {"limits": held}) for each in ("contract_moves", "contract_moved_samples")),
+        ],
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
         "Samples": [
