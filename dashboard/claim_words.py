@@ -76,7 +76,8 @@ def claim_table(claims: pd.DataFrame) -> pd.DataFrame:
     return claims.assign(
         claim=[f"The candidate has {sentence(str(row['claim']), row)}" for row in rows],  # type: ignore[arg-type]  # keys are column names
         shown=["cannot be said" if pd.isna(row["is_shown"]) else states[bool(row["is_shown"])] for row in rows],
-    )[["claim", "shown", "p_value", "num_paired", "num_needed", "reason"]]
+        p=["< 0.001" if row["p_value"] < 0.001 else number(row["p_value"], 2) for row in rows],
+    )[["claim", "shown", "p", "num_paired", "num_needed", "reason"]]
 
 
 def worst_slice(slices: pd.DataFrame) -> str:

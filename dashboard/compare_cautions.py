@@ -7,8 +7,8 @@ import pandas as pd
 
 from dashboard import comparability_words
 from dashboard.comparability_words import Checks, both, by_check, chance
-from dashboard.compare_words import by_measure, cut, fixed
-from dashboard.words import percent, plural
+from dashboard.compare_words import by_measure, cut, fixed, with_interval
+from dashboard.words import number, percent, plural, whole
 
 _KEYS: Final = {
     "sample_id": "sample_id",
@@ -32,6 +32,8 @@ def cautions(measures: pd.DataFrame, failures: pd.DataFrame, checks: pd.DataFram
         *_call_failures(found, failures),
         *_rollout_failures(found, reward),
         *comparability_words.endings(found),
+        *_queueing(by_measure(measures)),
+        *_alike(reward),
     ]
     if 0 < reward["num_paired"] < SMALL:
         n = plural(reward["num_paired"], "paired sample")
@@ -61,6 +63,27 @@ def nothing_pairs(pairing: pd.DataFrame, checks: pd.DataFrame, pair_by: str) -> 
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
+
+
+def _queueing(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """That a difference in latency is mostly time in the queue, which says nothing of the policy."""
+    latency, queue = rows["latency_s"], rows["queue_latency_s"]
+    total, waited = latency["delta_mean"], queue["delta_mean"]
+    if latency["num_paired"] and queue["num_paired"] and abs(total) > 0 and waited / total >= 0.5:
+        yield (
+            f"{with_interval(queue)} s of the difference in latency of {with_interval(latency)} s is time in the queue: "
+            "it says how busy the machines were, not how the agent behaves."
+        )
+
+
+def _alike(reward: Mapping[str, Any]) -> Iterator[str]:
+    """That samples of one cluster resemble one another, where intervals do not say so yet."""
+    if pd.notna(reward["design_effect"]) and reward["design_effect"] > 1.2 and reward["ci_method"] != "clustered t":
+        yield (
+            f"the {plural(reward['num_paired'], 'paired sample')} come from {whole(reward['num_cluster_keys'])} "
+            "clusters (cluster_key) and resemble one another within them: by cluster the interval is "
+            f"{number(reward['design_effect'] ** 0.5, 2)} times as wide; choose cluster_key under Options."
+        )
 
 
 def _rollout_failures(found: Checks, reward: Mapping[str, Any]) -> Iterator[str]:

@@ -82,8 +82,7 @@ def _links(samples: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
 def folded(chosen: Chosen, claims: pd.DataFrame, measures: pd.DataFrame) -> None:
     """Folded: what may be claimed, every measure's relative change, and how much could be seen."""
     with st.expander("What may be claimed", key="claims"):
-        table = claim_words.claim_table(claims)
-        tables.rows(table, "compare_claims", alt="What may be claimed", formats={"p_value": fixed(4)}, select=False)
+        tables.rows(claim_words.claim_table(claims), "compare_claims", alt="What may be claimed", select=False)
         tables.downloads(claims, "compare_claims")
     with st.expander("Every measure, as a change in percent", key="relative"):
         parts.plot(compare_forest.relative(measures), "compare_relative", measures)

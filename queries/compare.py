@@ -7,16 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ingest.errors import QuestionError
-from queries.compared import BOUNDS, Compared, Sides, compared
+from queries.compared import BOUNDS, Compared, Sides, compared, objects
 from queries.comparison import MEASURES, comparison
 from queries.connection import Reading
 from queries.pairing import Method, PairedDifference, holm, paired_difference, ratio_of_means
 from queries.power import detectable_difference, num_for_half_width
 from queries.quadrants import ROUNDING
 from queries.resampling import PValue, sign_flips
-from queries.stats import Floats, Labels, cluster_codes
+from queries.stats import Floats, Labels, cluster_codes, clustered_mean, sample_mean
 
 METHODS: Final = ("t", "percentile", "bca")
 """How an interval is had: t on the per-sample differences, or a bootstrap over samples (clusters: `cluster_by`)."""
@@ -49,8 +50,10 @@ def compare(
     correlation (of the arms over samples), unpaired_delta, unpaired_ci_low, unpaired_ci_high (all samples, Welch),
     ratio, ratio_ci_low, ratio_ci_high (candidate mean / baseline mean), num_up, num_down (samples whose mean rose,
     fell), num_missing_baseline, num_missing_candidate (samples of that arm without the measure), margin, num_needed
-    (samples for an interval of ± margin), mde (smallest true difference found with 80 % power), bound_low, bound_high
-    (reward within 0–1: the difference had failures been graded at worst, at best).
+    (samples for an interval of ± margin), mde (smallest true difference found with 80 % power), num_cluster_keys
+    (different `cluster_key`s of the paired samples) and design_effect (variance of the difference by those clusters
+    over that by samples; both NULL where no sample has one), bound_low, bound_high (reward within 0–1: the difference
+    had failures been graded at worst, at best).
 
     Raises:
         QuestionError: An arm, `pair_by`, `method` or `cluster_by` is not one there is.
@@ -75,6 +78,7 @@ def compare(
     is_reward = frame["measure"] == "reward"
     return frame.assign(
         num_needed=frame["num_needed"].astype("Int64"),
+        num_cluster_keys=frame["num_cluster_keys"].astype("Int64"),
         bound_low=np.where(is_reward, low, np.nan),
         bound_high=np.where(is_reward, high, np.nan),
     )
@@ -140,7 +144,19 @@ def _row(
         "margin": margin,
         "num_needed": num_for_half_width(deviation, margin),
         "mde": number(detectable_difference(spread, deltas.size, degrees=num_clusters - 1)),
+        **_alike(found, paired, deltas),
     }
+
+
+def _alike(found: Compared, paired: NDArray[np.bool_], deltas: Floats) -> dict[str, Any]:
+    """How many cluster keys the paired samples have, and how much wider intervals by these would be."""
+    keys = objects(found.about["cluster_key"])[paired]
+    known = {each for each in keys.tolist() if each is not None}
+    if not known:
+        return {"num_cluster_keys": None, "design_effect": np.nan}
+    alone, together = sample_mean(deltas).standard_error, clustered_mean(deltas, keys).standard_error
+    effect = np.nan if not alone or together is None else (together / alone) ** 2
+    return {"num_cluster_keys": len(known), "design_effect": effect}
 
 
 def _missing(found: Compared, arm: str, values: Floats) -> int:

@@ -239,3 +239,26 @@ def test_frames_are_whole_numbers_where_they_count(tmp_path):
     measures, failures, _ = answers(build_store(tmp_path, list(twenty(0.2))))
     assert pd.api.types.is_integer_dtype(measures["num_paired"])
     assert pd.api.types.is_integer_dtype(failures["step"])
+
+
+def test_queueing_and_clusters_are_cautioned_about(tmp_path):
+    rollouts = [
+        of(
+            f"s{n:02}",
+            step,
+            0.3 + step * (0.1 if n < 10 else 0.5),
+            latency_s=10.0 + 5 * step + n,
+            queue_latency_s=step * (4.0 + 0.1 * n),
+        )
+        for n in range(20)
+        for step in (0, 1)
+    ]
+    rows = [Row("samples", {"sample_id": f"s{n:02}", "cluster_key": f"doc{n // 10}"}, run="r") for n in range(20)]
+    said = compare_cautions.cautions(*answers(build_store(tmp_path, rollouts, rows)))
+    # In the queue 4 to 5.9 s more, mean 4.95, sd .5916, t(19) = 2.093: ± .277.
+    assert any("[4.7, 5.2] s of the difference in latency of +5" in each for each in said)
+    # By sample SE² = .8/19/20, by document sums ∓2: SE² = 2·8/400 = .04: 19 times, √19 = 4.36.
+    assert said[-1] == (
+        "The 20 paired samples come from 2 clusters (cluster_key) and resemble one another within them: by cluster the "
+        "interval is 4.4 times as wide; choose cluster_key under Options."
+    )

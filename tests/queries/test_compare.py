@@ -458,3 +458,14 @@ def test_the_smallest_difference_that_could_be_seen(store):
     reward = of(compare(store, **ARMS), "reward")
     # sd .8/√2 = .5657, n = 2: the non-central t(1) of 80 % power at 12.7062 is shifted by 16.334.
     assert reward["mde"] == pytest.approx(16.334 * 0.5657 / math.sqrt(2), rel=1e-3)
+
+
+def test_the_design_effect_says_how_alike_samples_of_a_cluster_are(tmp_path):
+    gains = {"a": 0.1, "b": 0.1, "c": 0.5, "d": 0.5}
+    rollouts = [each for name, gain in gains.items() for step in (0, 1) for each in attempts(name, step, [gain * step])]
+    rows = [Row("samples", {"sample_id": n, "cluster_key": c}, run="r") for n, c in zip(gains, "xxyy", strict=True)]
+    reward = of(compare(build_store(tmp_path, rollouts, rows), **ARMS), "reward")
+    # By sample s² = .16/3, SE² = .16/12; by cluster sums ∓.4: SE² = 1/16·2·.32 = .04: three times as much.
+    assert (reward["num_cluster_keys"], reward["ci_method"]) == (2, "t")
+    assert reward["design_effect"] == pytest.approx(3.0)
+    assert math.isnan(of(compare(build_store(tmp_path / "none", rollouts), **ARMS), "reward")["design_effect"])
