@@ -71,8 +71,8 @@ def _queueing(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     total, waited = latency["delta_mean"], queue["delta_mean"]
     if latency["num_paired"] and queue["num_paired"] and abs(total) > 0 and waited / total >= 0.5:
         yield (
-            f"{with_interval(queue)} s of the difference in latency of {with_interval(latency)} s is time in the queue: "
-            "it says how busy the machines were, not how the agent behaves."
+            f"{with_interval(queue)} s of the difference in latency of {with_interval(latency)} s is time in the "
+            "queue: it says how busy the machines were, not how the agent behaves."
         )
 
 
