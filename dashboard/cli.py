@@ -163,6 +163,10 @@ def export(
     store: StoreOption = DEFAULT_STORE,
     tables: Annotated[str | None, typer.Option(help="Tables, separated by commas.", show_default="all")] = None,
     questions: Annotated[str | None, typer.Option(help="Questions to export as well, separated by commas.")] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(help="A question with parameters, as compare?baseline=A&candidate=B; may be repeated."),
+    ] = None,
     run: Annotated[list[str] | None, typer.Option(help="Only this run; may be repeated.")] = None,
     redact: Annotated[bool, typer.Option(help="Replace what looks like a key or a token in texts.")] = True,
     as_json: JsonOption = False,
@@ -170,7 +174,7 @@ def export(
     """Write documented Parquet files, partitioned by run, with a manifest, in one step."""
     opened = open_store(store)
     filters = Filters(run_ids=known_runs(opened, run))
-    asked = _list(questions) or []
+    asked = [*(_list(questions) or []), *(question or [])]
     manifest = run_export(opened, to, tables=_list(tables), questions=asked, filters=filters, redact=redact)
     if as_json:
         typer.echo(json.dumps(manifest))

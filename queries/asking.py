@@ -6,6 +6,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pandas as pd
 
@@ -25,6 +26,24 @@ def question(name: str) -> Question:
         return QUESTIONS[name.replace("-", "_")]
     except KeyError:
         raise QuestionError(f"there is no question {name!r}; ask one of {', '.join(sorted(QUESTIONS))}") from None
+
+
+def parsed(text: str) -> tuple[str, dict[str, str]]:
+    """A question written with its parameters, `compare?baseline=base&candidate=tuned@50`: its name, and these.
+
+    Raises:
+        QuestionError: There is no such question, or a parameter is given twice or without a value.
+    """
+    name, _, query = text.strip().partition("?")
+    question(name)
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise QuestionError(f"{text!r}: parameters are written name=value, joined by &") from None
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise QuestionError(f"{text!r} gives a parameter twice")
+    return name.replace("-", "_"), given
 
 
 def takes_filters(asked: Question) -> bool:

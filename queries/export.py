@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 from ingest.columns import Column, Table
 from ingest.errors import QuestionError, StoreError
 from ingest.schema import TABLES, table
-from queries.asking import answer, question
+from queries.asking import answer, parsed, question, takes_filters
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
 from queries.redaction import REDACTED, SECRET, is_text, redacted_frame
@@ -45,22 +47,22 @@ def export(
 ) -> dict[str, Any]:
     """Export tables (None: all) and answers to questions; returns the manifest.
 
-    Layout: `<to>/<table>/run_id=<run>/part-0.parquet`, `<to>/questions/<question>.parquet`, `<to>/manifest.json`
-    with snapshot, schema (type, meaning, NULL) and every file with its rows and bytes; a table without rows has no
-    file. Written aside and moved: a reader sees the old export or the new one, never half of one. `filters` restrict
-    tables to their runs; questions keep to all of them. What looks like a key or a token is removed from texts (not
-    from identifiers) unless `redact` is false.
+    A question may carry parameters: `compare?baseline=base&candidate=tuned@50`; asked several times, its files are
+    numbered from the second on. Layout: `<to>/<table>/run_id=<run>/part-0.parquet`, `<to>/questions/<question>.parquet`,
+    `<to>/manifest.json` with the questions (name, parameters, path), snapshot, schema (type, meaning, NULL) and every
+    file with its rows and bytes; a table without rows has no file. Written aside and moved: a reader sees the old
+    export or the new one, never half of one. `filters` restrict tables to their runs; questions keep to all of them.
+    What looks like a key or a token is removed from texts (not from identifiers) unless `redact` is false.
 
     Raises:
-        QuestionError: A table or question is unknown.
+        QuestionError: A table, a question or one of its parameters is unknown.
         StoreError: `to` holds something that is no export, or cannot be written.
     """
     chosen = list(EXPORTED if tables is None else tables)
     unknown = sorted(set(chosen) - set(EXPORTED))
     if unknown:
         raise QuestionError(f"there is no table {', '.join(unknown)}; there are {', '.join(EXPORTED)}")
-    for name in questions:
-        question(name)
+    asked = _asked(questions)
     to = to.expanduser().resolve()
     _refuse_foreign(to)
     aside = to.with_name(f".{to.name}.{os.getpid()}")
@@ -69,9 +71,9 @@ def export(
         aside.mkdir(parents=True)
         for name in chosen:
             _write_table(store, table(name), aside / name, filters, redact=redact)
-        for name in questions:
-            _write_answer(store, name, aside / "questions", filters, redact=redact)
-        manifest = _manifest(store, aside, chosen, questions, filters) | {"is_redacted": redact}
+        for each in asked:
+            _write_answer(store, each, aside, filters, redact=redact)
+        manifest = _manifest(store, aside, chosen, asked, filters) | {"is_redacted": redact}
         (aside / MANIFEST).write_text(json.dumps(manifest, indent=2))
         _swap(aside, to)
     except OSError as error:
@@ -81,6 +83,25 @@ def export(
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with its parameters as given, and the file of its answer within the export."""
+
+    question: str
+    parameters: dict[str, str]
+    path: str
+
+
+def _asked(questions: Sequence[str]) -> list[_Asked]:
+    times: Counter[str] = Counter()
+    found = []
+    for name, given in dict.fromkeys((name, tuple(given.items())) for name, given in map(parsed, questions)):
+        times[name] += 1
+        number = f"-{times[name]}" if times[name] > 1 else ""
+        found.append(_Asked(name, dict(given), f"questions/{name}{number}.parquet"))
+    return found
 
 
 def _refuse_foreign(to: Path) -> None:
@@ -126,17 +147,19 @@ def _runs(store: Reading, contract: Table, filters: Filters) -> Iterable[str]:
     return [each for each in found if filters.run_ids is None or each in filters.run_ids]
 
 
-def _write_answer(store: Reading, name: str, folder: Path, filters: Filters, *, redact: bool) -> None:
-    frame = answer(store, name, filters, {})
+def _write_answer(store: Reading, asked: _Asked, folder: Path, filters: Filters, *, redact: bool) -> None:
+    # A question that names its arms is restricted by them: the runs chosen for the tables are not its.
+    own = EVERYTHING if asked.parameters and not takes_filters(question(asked.question)) else filters
+    frame = answer(store, asked.question, own, asked.parameters)
     found = pa.Table.from_pandas(redacted_frame(frame) if redact else frame, preserve_index=False)
     # A column without a single value has no type of its own: as text it can be read together with other exports.
     typed = [pa.field(each.name, pa.string()) if pa.types.is_null(each.type) else each for each in found.schema]
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(found.cast(pa.schema(typed)), folder / f"{name}.parquet", compression="zstd")
+    (folder / asked.path).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(found.cast(pa.schema(typed)), folder / asked.path, compression="zstd")
 
 
 def _manifest(
-    store: Reading, folder: Path, tables: Sequence[str], questions: Sequence[str], filters: Filters
+    store: Reading, folder: Path, tables: Sequence[str], asked: Sequence[_Asked], filters: Filters
 ) -> dict[str, Any]:
     files = []
     for file in sorted(folder.rglob("*.parquet")):
@@ -148,7 +171,7 @@ def _manifest(
         "snapshot_at": store.created_at.astimezone(UTC).isoformat(),
         "exported_at": datetime.now(UTC).isoformat(),
         "restriction": filters.sentence(),
-        "questions": list(questions),
+        "questions": [asdict(each) for each in asked],
         "files": files,
         "schema": {name: _described(table(name)) for name in tables},
     }

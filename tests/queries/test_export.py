@@ -10,6 +10,7 @@ import pytest
 from ingest.errors import QuestionError, StoreError
 from ingest.runs import run_slug
 from queries import export as module
+from queries.compare import compare
 from queries.connection import Reading
 from queries.export import EXPORTED, MANIFEST, export
 from queries.filters import Filters
@@ -70,7 +71,8 @@ def test_manifest_figures_are_the_files(store: Reading, tmp_path: Path) -> None:
     written = json.loads((tmp_path / "out" / MANIFEST).read_text())
     assert written == told
     assert written["snapshot_id"] == store.snapshot_id
-    assert written["questions"] == ["reward_curve"]
+    expected = {"question": "reward_curve", "parameters": {}, "path": "questions/reward_curve.parquet"}
+    assert written["questions"] == [expected]
     assert set(written["schema"]) == {"rollouts", "messages"}
     reward = next(each for each in written["schema"]["rollouts"]["columns"] if each["name"] == "reward")
     assert reward["null"] == "not scored (NaN and infinite count as not scored)"
@@ -230,3 +232,34 @@ def test_keys_of_known_kinds_are_recognised_by_both_engines(text: str) -> None:
     assert found == [("before [redacted] after",)]
     for innocent in ("risk-adjusted-return-of-many-years", "task-0123456789abcdefgh", "0123456789abcdef" * 4):
         assert redacted(innocent) == innocent
+
+
+def test_a_question_with_parameters_is_exported_as_the_shell_answers_it(tmp_path: Path) -> None:
+    rollouts = [
+        rollout(run=run, sample_id=f"s{n}", split="valid", step=step, reward=0.1 * n + 0.2 * step)
+        for run in ("a", "b")
+        for n in range(4)
+        for step in (0, 1)
+    ]
+    opened = build_store(tmp_path / "store", rollouts)
+    asked = [
+        "compare?baseline=a%400&candidate=a@1",
+        "compare?baseline=a@0&candidate=b@1&method=bca",
+        "compare_power?baseline=a@0&candidate=a@1",
+    ]
+    told = export(opened, tmp_path / "out", tables=("runs",), questions=asked, filters=Filters(run_ids=("a",)))
+    assert [each["path"] for each in told["questions"]] == [
+        "questions/compare.parquet",
+        "questions/compare-2.parquet",
+        "questions/compare_power.parquet",
+    ]
+    assert told["questions"][0]["parameters"] == {"baseline": "a@0", "candidate": "a@1"}
+    found = pd.read_parquet(tmp_path / "out/questions/compare.parquet")
+    pd.testing.assert_series_equal(found["delta_mean"], compare(opened, baseline="a@0", candidate="a@1")["delta_mean"])
+    for wrong, why in (
+        ("compare?baseline", "name=value"),
+        ("compare?baseline=a&baseline=b", "twice"),
+        ("compare?x=1", "does not take"),
+    ):
+        with pytest.raises(QuestionError, match=why):
+            export(opened, tmp_path / "other", tables=(), questions=[wrong])
