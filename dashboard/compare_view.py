@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import comparability_words, compare_charts, compare_forest, compare_words, data, parts
 from dashboard.compare_controls import Chosen, side_filters
+from dashboard.links import go
 
 
 def plane(
@@ -42,8 +43,11 @@ def plane(
     return picked
 
 
-def checked(checks: pd.DataFrame) -> None:
+def checked(checks: pd.DataFrame, failures: pd.DataFrame) -> None:
     """Draw what was checked before anything is said, folded, and what differs without being a fault."""
+    runs = dict(zip(failures["arm"], failures["run_id"], strict=True))
+    if len(set(runs.values())) > 1:
+        go("What differs between these runs", "run_diff", runs)
     st.caption(parts.plain(comparability_words.also(comparability_words.by_check(checks))))
     parts.table(comparability_words.told(checks), "comparability", label="What differs between the arms")
 

@@ -96,5 +96,10 @@ def _links(chosen: pd.DataFrame) -> None:
             both = run_words.arms(chosen)
             label = "Compare its first and last step" if len(ids) == 1 else "Compare the two"
             go(label, "compare", both)
-        else:
+        if len(ids) == 2:
+            pair = sorted(chosen.to_dict("records"), key=lambda row: row["kind"] != "baseline")
+            sides = {"baseline": str(pair[0]["run_id"]), "candidate": str(pair[1]["run_id"])}
+            go("What differs between the two", "run_diff", sides)
+        elif len(ids) > 2:
+            go(f"What varies among the {words.whole(len(ids))}", "run_diff", {"run": ids})
             st.caption("Two runs can be compared at a time.")

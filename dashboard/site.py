@@ -30,6 +30,7 @@ class Page:
 
 PAGES: Final = (
     Page("", "Runs", "runs.py", default=True),
+    Page("", "Run diff", "run_diff.py"),
     Page("Training", "Reward curves", "reward_curves.py"),
     Page("Behaviour", "Distributions", "distributions.py"),
     Page("Behaviour", "Long tail", "long_tail.py"),

@@ -25,6 +25,7 @@ from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_sh
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.rollouts import rollouts
+from queries.run_diff import prompt_differences, run_diff, varying_settings
 from queries.run_settings import run_settings
 from queries.runs import runs
 from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
@@ -81,6 +82,7 @@ QUESTIONS: dict[str, Question] = {
     "ingest_health": ingest_health,
     "loops": loops,
     "reject_reasons": reject_reasons,
+    "prompt_differences": prompt_differences,
     "rejects": rejects,
     "repeat_patterns": repeat_patterns,
     "repeats_by_step": repeats_by_step,
@@ -93,6 +95,7 @@ QUESTIONS: dict[str, Question] = {
     "rollouts_between": rollouts_between,
     "rollouts_repeating": rollouts_repeating,
     "rollouts_with_transition": rollouts_with_transition,
+    "run_diff": run_diff,
     "run_limits": run_limits,
     "run_names": run_names,
     "run_overview": run_overview,
@@ -119,4 +122,5 @@ QUESTIONS: dict[str, Question] = {
     "trajectory_scores": trajectory_scores,
     "trajectory_search": trajectory_search,
     "trajectory_tool_calls": trajectory_tool_calls,
+    "varying_settings": varying_settings,
 }

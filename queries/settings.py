@@ -55,7 +55,7 @@ def settings_of(texts: Iterable[str | None], whole: str) -> Settings:
     found: Settings = {}
     for text in texts:
         own: Settings = {}
-        for name, value in _leaves(_parsed(text), "", 0):
+        for name, value in _leaves(parsed(text), "", 0):
             key = name or whole
             while key in own:  # {"a.b": 1, "a": {"b": 2}}
                 key += "′"
@@ -64,7 +64,8 @@ def settings_of(texts: Iterable[str | None], whole: str) -> Settings:
     return found
 
 
-def _parsed(text: str | None) -> Any:
+def parsed(text: str | None) -> Any:
+    """The value of a JSON text, {} for none; a text that is no JSON is its own value."""
     if text is None:
         return {}
     try:
@@ -131,12 +132,11 @@ def number(value: Any) -> float | None:
         return None
 
 
-def section(name: str, value: Any, otherwise: str) -> str:
+def section(name: str, otherwise: str) -> str:
     """What a setting is about, by the words in its name; `otherwise` where they say nothing."""
-    words = name.lower().split(".")
-    if is_limit(name) and number(value) is not None:
+    if is_limit(name):
         return "limits"
-    return next((_SECTION_OF[each] for each in reversed(words) if each in _SECTION_OF), otherwise)
+    return next((_SECTION_OF[each] for each in reversed(name.lower().split(".")) if each in _SECTION_OF), otherwise)
 
 
 def is_limit(name: str) -> bool:

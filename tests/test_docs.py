@@ -37,6 +37,7 @@ SHARED = {
     "setting_effect": "compared_samples",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
+    "varying_settings": "run_diff",
 }
 """Questions that another's statement answers: the same values, another statistic of them."""
 COMMANDS = re.findall(r"^(?:\.venv/bin/)?observatory ([a-z].*?)(?:\s{2,}#.*)?$", README, re.M)

@@ -65,7 +65,7 @@ with top:
     parts.figures(compare_words.figures(measures))
     st.caption(parts.plain(claim_words.worst_slice(slices)))
 with tables:
-    compare_view.checked(checks)
+    compare_view.checked(checks, failures)
     compare_panels.by_slice(slices, samples, failures)
     compare_panels.folded(chosen, claims, measures)
     parts.table(measures, "compare", label="Paired difference of every measure")
