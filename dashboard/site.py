@@ -37,6 +37,7 @@ PAGES: Final = (
     Page("Behaviour", "Tail contracts", "tail_contracts.py"),
     Page("Behaviour", "Repeated calls", "repeated_calls.py"),
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
+    Page("Compare", "Checkpoints", "checkpoints.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),
     Page("Data", "Ingest health", "ingest_health.py"),
