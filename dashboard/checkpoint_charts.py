@@ -83,7 +83,7 @@ def _train(drawn: go.Figure, train: pd.DataFrame, colour: str) -> None:
         name="train batch",
         line={"color": colour, "width": 1, "dash": "dot"},
         marker={"size": 4, "color": colour},
-        opacity=0.35,
+        opacity=0.45,
         connectgaps=False,
         customdata=charts.points(train, [*_POINT, "num_samples_scored"]),
         hovertemplate="train batch, step %{x}: %{y:.3f}<br>n = %{customdata.num_samples_scored} samples<extra></extra>",
