@@ -43,14 +43,14 @@ def offer_sample_data() -> None:
         read(folder)
 
 
-def read(folder: Path) -> None:
-    """Read a folder into the store in force while the reader watches; then run the page again on what it brought."""
-    command = [sys.executable, "-m", "dashboard.cli", "ingest", str(folder), "--store", str(data.store_root())]
+def read(path: Path) -> None:
+    """Read a file or folder into the store in force while the reader watches; then run the page again."""
+    command = [sys.executable, "-m", "dashboard.cli", "ingest", str(path), "--store", str(data.store_root())]
     started = time.monotonic()
     with st.status("Reading", expanded=True) as status, tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=_environment(), cwd=_HERE.parent)
         while process.poll() is None:
-            status.update(label=f"Reading {folder.name} · {time.monotonic() - started:.0f} s")
+            status.update(label=f"Reading {path.name} · {time.monotonic() - started:.0f} s")
             time.sleep(0.3)
         if process.returncode in (0, 3):  # 3: read, with some bad records, which Ingest health shows
             st.rerun()

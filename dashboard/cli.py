@@ -19,7 +19,7 @@ from dashboard import show
 from dashboard.pulls import land_openai, landed_paths
 from dashboard.question_help import own_parameters, question_help
 from dashboard.reward_names import by_split
-from dashboard.sample import sample_data
+from dashboard.sample import case_studies, case_study, sample_data
 from dashboard.terminal import console, harmless
 from ingest.doctor import examine
 from ingest.errors import ObservatoryError, QuestionError, StoreEmptyError
@@ -232,9 +232,12 @@ def demo(
     store: Annotated[Path, typer.Option(help="Folder of the sample store.")] = Path("data-demo"),
     port: Annotated[int, typer.Option(help="Port of the dashboard.")] = 8501,
     serve_it: Annotated[bool, typer.Option("--serve/--no-serve", help="Open the dashboard afterwards.")] = True,
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="Read this published case study instead; may be repeated; or `all`.")
+    ] = None,
 ) -> None:
-    """Read the bundled sample data and open the dashboard on it."""
-    _ingest(Store(store), Request([sample_data()]), as_json=False)
+    """Read the bundled sample data (or published case studies, made anew) and open the dashboard on it."""
+    _ingest(Store(store), Request(_demo_paths(scenario or [])), as_json=False)
     if serve_it:
         serve(store=store, port=port, address="127.0.0.1")
 
@@ -272,6 +275,13 @@ def _ingest(store: Store, request: Request, *, as_json: bool, notes: Sequence[st
         overview = by_split(run_overview(opened, filters), reported_metrics(opened, filters, only_reward=True))
     show.report(report, overview, as_json=as_json)
     return report.exit_code
+
+
+def _demo_paths(scenarios: list[str]) -> list[Path]:
+    """What the demo reads: the sample data, or the case studies named."""
+    if "all" in scenarios:
+        return [each.path for each in case_studies()]
+    return [case_study(each).path for each in scenarios] or [sample_data()]
 
 
 def _existing(root: Path) -> Store:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from dashboard import actions, data, parts
+from dashboard import actions, case_study_view, data, parts
 
 HERE: Final = Path(__file__).resolve().parent
 ASSETS: Final = HERE / "assets"
@@ -75,3 +75,4 @@ def empty_store() -> None:
         st.subheader("The sample data")
         st.write("A synthetic retrieval agent: a baseline, a training run of about 50 steps, and the fine-tuned model.")
         actions.offer_sample_data()
+    case_study_view.offer()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import data, parts, run_words
+from dashboard import case_study_view, data, parts, run_words
 from dashboard.run_table import run_table
 
 parts.header(__doc__ or "")
@@ -25,3 +25,4 @@ else:
         "an infrastructure or grader error, as a share of those whose ending is known. Filters on runs apply here; the "
         "others belong to single rollouts."
     )
+case_study_view.offer(data.run_names())

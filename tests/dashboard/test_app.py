@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard import actions
+from dashboard.sample import case_studies
 from dashboard.site import PAGES
 from ingest.catalog import CATALOG_FILE
 from tests.conftest import ROOT
@@ -51,7 +53,36 @@ def test_an_empty_store_says_what_fills_it(store: Path) -> None:
     assert not app.exception
     assert app.title[0].value == "Nothing has been read yet"
     assert app.code[0].value == "observatory ingest PATH"
-    assert [each.label for each in app.button] in (["Read the sample data"], [])
+    assert [each.label for each in app.button] == ["Read the sample data", *["Read it"] * len(case_studies())]
+
+
+def test_case_studies_are_offered_with_what_they_are(store: Path) -> None:
+    fill(store, "zava")
+    app = opened()
+    (offered,) = (each for each in app.expander if each.label == "Published case studies, as synthetic data")
+    said = "\n".join(str(each.value).replace("\\", "") for each in [*offered.markdown, *offered.caption])
+    assert "nothing in them is real" in said
+    assert "observatory forget RUN" in said
+    for each in case_studies():
+        assert each.title in said.replace("\u00a0", " ")
+    assert [each.label for each in offered.button] == ["Read it"] * len(case_studies())
+
+
+def test_a_case_study_that_was_read_is_not_offered_again(store: Path) -> None:
+    first = case_studies()[0]
+    fill(store, *first.runs)
+    app = opened()
+    assert not app.exception
+    assert sum(each.label == "Read it" for each in app.button) == len(case_studies()) - 1
+    assert f"read_{first.name}" not in {each.key for each in app.button}
+
+
+def test_the_button_reads_a_case_study_into_the_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths: list[Path] = []
+    monkeypatch.setattr(actions, "read", paths.append)
+    fill(store, "zava")
+    opened().button(key="read_slides").click().run()
+    assert [path.name for path in paths] == ["slides.jsonl.zst"]
 
 
 def test_a_damaged_store_is_a_sentence(store: Path) -> None:
