@@ -49,10 +49,11 @@ def export(
 
     A question may carry parameters: `compare?baseline=base&candidate=tuned@50`; asked several times, its files are
     numbered from the second on. Layout: `<to>/<table>/run_id=<run>/part-0.parquet`,
-    `<to>/questions/<question>.parquet`, `<to>/manifest.json` with the questions (name, parameters, path), snapshot, schema (type, meaning, NULL) and every
-    file with its rows and bytes; a table without rows has no file. Written aside and moved: a reader sees the old
-    export or the new one, never half of one. `filters` restrict tables to their runs; questions keep to all of them.
-    What looks like a key or a token is removed from texts (not from identifiers) unless `redact` is false.
+    `<to>/questions/<question>.parquet`, `<to>/manifest.json` with the questions (name, parameters, path), snapshot,
+    schema (type, meaning, NULL) and every file with its rows and bytes; a table without rows has no file. Written aside
+    and moved: a reader sees the old export or the new one, never half of one. `filters` restrict tables to their runs;
+    questions keep to all of them. What looks like a key or a token is removed from texts (not from identifiers) unless
+    `redact` is false.
 
     Raises:
         QuestionError: A table, a question or one of its parameters is unknown.

@@ -87,6 +87,21 @@ def test_a_point_of_the_scatter_leads_to_a_trajectory(sample: str, page: Page) -
     expect(heading).to_have_text(picked, timeout=WAIT_MS)
 
 
+def test_a_slice_opens_the_rollouts_of_its_samples(sample: str, page: Page) -> None:
+    page.goto(f"{sample}/compare?{ARMS}")
+    settled(page)
+    expect(page.get_by_text(re.compile(r"higher reward: this is shown, both at once\."))).to_be_visible()
+    page.get_by_text("Where it differs: by environment, tag, difficulty and cluster", exact=True).click()
+    plot = page.get_by_test_id("stExpander").filter(has_text="Worst slice of").locator(".stPlotlyChart")
+    point = plot.locator(".scatterlayer .point").first
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.get_by_text(re.compile(r"Rollouts of \d+ samples"))).to_be_visible(timeout=WAIT_MS)
+    assert "pick=compare_slices." in page.url
+
+
 def test_a_link_opens_with_the_cell_that_was_selected(sample: str, page: Page, browser: Browser) -> None:
     page.goto(f"{sample}/repeated_calls?run=finqa-baseline")
     settled(page)
@@ -112,8 +127,9 @@ def test_a_downloaded_table_holds_the_numbers_of_the_question(sample: str, page:
     page.goto(f"{sample}/compare?{ARMS}")
     settled(page)
     page.get_by_text("Paired difference of every measure", exact=True).click()
+    table = page.get_by_test_id("stExpander").filter(has_text="Paired difference of every measure")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Parquet").first.click()
+        table.get_by_role("button", name="Parquet").click()
     got = pd.read_parquet(io.BytesIO(Path(waiting.value.path()).read_bytes()))
     asked = compare(open_store(store), baseline="finqa-baseline", candidate="finqa-tuned")
     assert got["measure"].tolist() == asked["measure"].tolist()
