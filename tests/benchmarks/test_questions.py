@@ -60,7 +60,8 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     train = replace(chosen, splits=("train",))
     one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
     sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
-    compared = ("compare", "compare_failures", "compare_pairing", "compare_samples", "compare_quadrants")
+    compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
+    compared += ("compare_quadrants", "compare_power")
     curves = [
         *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
         *(Asked(name, chosen, {"split": "valid"}) for name in ("step_deltas", "best_step")),
@@ -87,6 +88,11 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         ],
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
+        "Run diff": [Asked("run_diff", None, {"baseline": ONE_RUN, "candidate": OTHER_RUN})],
+        "Checkpoints": [
+            *(Asked(each, one) for each in ("checkpoint_choice", "checkpoint_figures", "step_deltas")),
+            Asked("reward_curve", replace(one, splits=("train",))),
+        ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
             Asked("sample_heatmap", replace(one, splits=("valid",))),
