@@ -18,6 +18,8 @@ MAX_NAMED: Final = 3
 MAX_FIGURES: Final = 5
 WORTH_SAYING: Final = 0.005
 """Share of stopped rollouts from which on they are spoken of."""
+FEW_SAMPLES: Final = 20
+"""Fewer samples than this are few for an interval of a share."""
 _MOVES: Final = (("num_left", "left the tail"), ("num_entered", "entered it"), ("num_stayed_in", "stayed in it"))
 
 
@@ -94,13 +96,13 @@ def _finding(row: Mapping[str, Any]) -> str:
     bound = amount(row["limit"])
     if not row["num_rollouts"]:
         return f"no rollout says whether it is over {bound}"
-    if row["percentile_value"] is not None:
+    if row["percentile_ci_low"] is not None:
         return _percentile(row, bound)
+    allowed = f", {percent(row['allowed_share'])} may be" if row["allowed_share"] else ""
     if not row["num_over"]:
         up_to = f"95 % interval up to {percent(row['ci_high'])}"
-        return f"none of {plural(row['num_rollouts'], 'rollout')} is over {bound} ({up_to})"
-    text = f"{share(row)} of {plural(row['num_rollouts'], 'rollout')} are over {bound}"
-    return f"{text}, {percent(row['allowed_share'])} may be" if row["allowed_share"] else text
+        return f"none of {plural(row['num_rollouts'], 'rollout')} is over {bound} ({up_to}){allowed}"
+    return f"{share(row)} of {plural(row['num_rollouts'], 'rollout')} are over {bound}{allowed}"
 
 
 def _percentile(row: Mapping[str, Any], bound: str) -> str:
@@ -128,7 +130,7 @@ def at_percentile(row: Mapping[str, Any]) -> str:
     unit = ROLLOUT_MEASURES[parsed(row["limit"])[0].measure].unit
     text = f"{exact(row['percentile_value'])} {unit}"
     if row["percentile_ci_low"] is None:
-        return f"{text} (no interval: {row['percentile_reason']})"
+        return f"{text} (n too small)"
     return f"{text} [{exact(row['percentile_ci_low'])}, {exact(row['percentile_ci_high'])}]"
 
 
@@ -182,6 +184,12 @@ def _failed(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _few(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    samples = [int(row["num_samples"]) for row in rows if row["num_rollouts"]]
+    if samples and min(samples) < FEW_SAMPLES:
+        yield (
+            f"{plural(min(samples), 'sample')} only: attempts at a sample are alike, and intervals from so few samples "
+            "are somewhat too narrow."
+        )
     few = [row for row in rows if "n too small" in (row["percentile_reason"] or "")]
     if few:
         fewest = min(int(row["num_rollouts"]) for row in few)

@@ -1,23 +1,7 @@
 -- Question: which penalties do rollouts over one limit get, against the rest?
--- Grain: run (split, step, as `by` says) and grader that looks like a penalty; ordered by them. A grader does where its
--- name says so (penalty, punishment, overlong), or where it is not the reward, is sometimes below 0, and is never above 0
--- or named after a budget or length. …_mean: over rollouts, NULL = none; …_sd: to use with num_samples_…, as
--- `clustered_sd` says.
-WITH penalties AS (
-    SELECT run_id, grader
-    FROM scores
-    WHERE ($run_ids IS NULL OR list_contains($run_ids, run_id)) AND kind IS DISTINCT FROM 'label'
-    GROUP BY run_id, grader
-    HAVING
-        regexp_matches(lower(grader), 'penal|punish|overlong')
-        OR (
-            min(value) < 0
-            AND NOT bool_or(coalesce(kind = 'reward', FALSE))
-            AND (max(value) <= 0 OR regexp_matches(lower(grader), 'budget|length'))
-        )
-),
-
-per_sample AS (
+-- Grain: run (split, step, as `by` says) and grader that looks like a penalty (see `penalty_graders`); ordered by them.
+-- …_mean: over rollouts, NULL = none; …_sd: to use with num_samples_…, as `clustered_sd` says.
+WITH per_sample AS (
     SELECT
         m.run_id, m.split, m.step, s.grader, m.unit,
         count(*) FILTER (WHERE m.value > $bound) AS num_over,
@@ -25,7 +9,7 @@ per_sample AS (
         coalesce(sum(s.value) FILTER (WHERE m.value > $bound), 0) AS sum_over,
         coalesce(sum(s.value) FILTER (WHERE m.value <= $bound), 0) AS sum_rest
     FROM scores AS s
-    INNER JOIN penalties AS p ON s.run_id = p.run_id AND s.grader = p.grader
+    INNER JOIN penalty_graders($run_ids) AS p ON s.run_id = p.run_id AND s.grader = p.grader
     INNER JOIN measured_rollouts(
         $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
     ) AS m ON s.run_id = m.run_id AND s.rollout_id = m.rollout_id

@@ -70,6 +70,7 @@ def test_cautions_speak_of_stops_missing_values_failures_and_few(tmp_path: Path)
         "would go is not known.",
         "1 of 4 rollouts do not tell latency of a rollout and are left out.",
         "1 of the 1 rollout over 3 tool calls ended in an infrastructure or grader failure.",
+        "3 samples only: attempts at a sample are alike, and intervals from so few samples are somewhat too narrow.",
         "Too few rollouts for the interval of a percentile: 3, where it takes 72 for P95.",
     ]
     other = contract_words.cautions(frame[frame["limit"] != "tool_calls<=3"], ["r"])[0]
@@ -189,3 +190,14 @@ def test_shares_of_nothing_are_an_empty_answer(tmp_path: Path) -> None:
     frame = contract_shares(build_store(tmp_path, [of("a", 1)]), EVERYTHING.only("x"), limits="tool_calls<=1")
     assert isinstance(frame, pd.DataFrame)
     assert contract_words.board(frame, []).empty
+
+
+def test_a_percentile_of_few_rollouts_is_told_by_the_share(tmp_path: Path) -> None:
+    store = build_store(tmp_path, [of(f"s{each}", 1, latency_s=float(each)) for each in range(50)])
+    frame = contract_shares(store, limits="p95(latency_s)<=24; p95(latency_s)<=90")
+    # Wilson of 25 and of 0 in 50.
+    assert contract_words.verdict(frame, ["r", "r"]) == [
+        "r: none of 2 limits are kept; of 1 it cannot be said. 50 % [37 %, 63 %] of 50 rollouts are over 24 s of "
+        "latency, 5.0 % may be; none of 50 rollouts is over 90 s of latency (95 % interval up to 7.1 %), 5.0 % may be."
+    ]
+    assert contract_words.board(frame, ["r", "r"])["percentile"].tolist() == ["46.5 s (n too small)"] * 2
