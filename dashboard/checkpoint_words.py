@@ -54,7 +54,16 @@ def _again(choice: Row) -> str:
     chance = choice["chance_best"]
     if chance is None:
         return ""
-    return f"With other samples like these it would be chosen again about {percent(chance)} of the time."
+    often = _chance(chance)
+    about = "about " if often[0].isdigit() else ""
+    return f"With other samples like these it would be chosen again {about}{often} of the time."
+
+
+def _chance(share: float | None) -> str:
+    """A share of resamples in percent, never quite 0 or 100: resamples know only the samples at hand."""
+    if share is not None and share > 0.99:
+        return "over 99 %"
+    return "under 1 %" if share is not None and share < 0.01 else percent(share)
 
 
 def ties(figures: pd.DataFrame) -> str:
@@ -187,7 +196,7 @@ def figures(choice: Row, steps: pd.DataFrame) -> list[Figure]:
         items.append(Figure(f"Expected of step {at}", decimals(choice["reward_expected"], digits), bounds, help=why))
         tied = int(steps["is_tied"].sum())
         others = f"{tied} of {len(scored) - 1} others may be as good"
-        items.append(Figure("Chosen again", percent(choice["chance_best"]), others, help=_AGAIN))
+        items.append(Figure("Chosen again", _chance(choice["chance_best"]), others, help=_AGAIN))
     if best is not first:
         gain = f"{_brackets(_minus(first['delta_ci_high']), _minus(first['delta_ci_low'])).strip() or 'no interval'}"
         told = first["delta_ci_high"] is not None and first["delta_ci_high"] < 0

@@ -15,7 +15,7 @@ are few.
 
 A step *cannot be told* from the best where the interval of their difference, sample by sample, holds 0. These intervals
 hold for all steps at once (Bonferroni), so the step that is truly best is among the tied ones, or the best itself, with
-95 % confidence. Intervals are about these checkpoints on samples like these: another training run would differ by more.
+95 % confidence.
 
 Intervals of P95 come from order statistics and need 72 rollouts; they take attempts as independent, which is somewhat
 narrow. Rates are over rollouts of which it is known. *Agree share* is over samples with several attempts: those whose
@@ -41,6 +41,9 @@ parts.verdict(checkpoint_words.verdict(choice, steps, name))
 for caution in checkpoint_words.cautions(choice, warnings, checkpoint_view.environments(chosen)):
     parts.warning(caution)
 parts.figures(checkpoint_words.figures(choice, steps))
+st.caption(
+    "Intervals are about this checkpoint on samples like these, not about the method: another training run differs."
+)
 
 colour = charts.run_colours(data.run_names(), data.baseline())[chosen.run_id]
 figure = checkpoint_charts.reward_by_step(steps, choice, train, colour)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import checkpoint_charts, checkpoint_words
 from dashboard.checkpoint_controls import offered
+from dashboard.picks import token
 from dashboard.rows import records
 from ingest.sources.base import Rollout, Row
 from queries.checkpoint_choices import checkpoint_choice, checkpoint_figures
@@ -61,6 +62,8 @@ def test_what_cannot_be_had_is_said() -> None:
     said = checkpoint_words.verdict(none, steps(5), "r")
     assert "by about 0.010 (at most 0.022, were all" in said
     assert "expect 0.648, without an interval (n too small for a bootstrap: 6 needed)." in said
+    often = checkpoint_words.verdict(CHOICE | {"chance_best": 1.0}, steps(), "r")
+    assert "it would be chosen again over 99 % of the time." in often
     sure = CHOICE | {"optimism": 0.0001, "optimism_if_equal": 0.001}
     assert "flatters itself by less than 0.01: expect" in checkpoint_words.verdict(sure, steps(), "r")
     one = none | {"optimism": None, "optimism_if_equal": None, "reward_expected": None, "chance_best": None}
@@ -226,6 +229,11 @@ def test_the_page_gives_its_verdict_and_a_link_to_compare(tmp_path: Path, monkey
     links = "".join(each.proto.body for each in app.get("html"))
     assert "compare?baseline=job%400&amp;candidate=job%405" in links
     assert "http://evil" not in "".join(each.value for each in app.markdown)
+    assert "Intervals are about this checkpoint on samples like these, not about the method" in said(app)
+    point = token({"run_id": "job", "split": "valid", "step": 10})
+    picked = opened(tmp_path, monkeypatch, pick=f"checkpoint_rewards.{point}")
+    assert "24 rollouts behind the selection." in said(picked)
+    assert "Compare step 10 with step 0" in "".join(each.proto.body for each in picked.get("html"))
     other = opened(tmp_path, monkeypatch, checkpoints_run="other")
     assert "other: only step 0 can be judged, so there is nothing to choose." in said(other)
 
