@@ -14,7 +14,7 @@ from queries.questions import Question
 
 FILTERS: Final = "--run --split --step --status --tool --environment --subset"
 WIDTH: Final = 100
-_ARMS: Final = ("baseline", "candidate")
+_ARMS: Final = ("arm", "baseline", "candidate")
 _KINDS: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "whole number",

@@ -18,9 +18,12 @@ from queries.compared_samples import compare_quadrants, compare_samples
 from queries.contract_moves import contract_moved_samples, contract_moves
 from queries.contracts import contract_costs, contract_limits, contract_penalties, contract_shares
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
+from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
 from queries.frontiers import frontier
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
+from queries.learnability import learnability, learnability_summary
+from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
@@ -50,6 +53,7 @@ QUESTIONS: dict[str, Question] = {
     "arm_facts": arm_facts,
     "arms": arms,
     "base_model_change": base_model_change,
+    "attempt_curve": attempt_curve,
     "behaviour_by_step": behaviour_by_step,
     "best_step": best_step,
     "checkpoint_choice": checkpoint_choice,
@@ -73,6 +77,7 @@ QUESTIONS: dict[str, Question] = {
     "contract_penalties": contract_penalties,
     "contract_shares": contract_shares,
     "coverage": coverage,
+    "dead_samples": dead_samples,
     "distribution": distribution,
     "distribution_summary": distribution_summary,
     "ecdf": ecdf,
@@ -80,6 +85,8 @@ QUESTIONS: dict[str, Question] = {
     "filter_counts": filter_counts,
     "frontier": frontier,
     "ingest_health": ingest_health,
+    "learnability": learnability,
+    "learnability_summary": learnability_summary,
     "loops": loops,
     "reject_reasons": reject_reasons,
     "prompt_differences": prompt_differences,
@@ -107,6 +114,8 @@ QUESTIONS: dict[str, Question] = {
     "samples": samples,
     "scores_by_step": scores_by_step,
     "setting_effect": setting_effect,
+    "signal_by_group_size": signal_by_group_size,
+    "signal_by_step": signal_by_step,
     "step_deltas": step_deltas,
     "stop_reasons_by_step": stop_reasons_by_step,
     "survival": survival,

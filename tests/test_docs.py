@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 SHARED = {
     "base_model_change": "compared_samples",
+    "attempt_curve": "attempt_values",
     "best_step": "step_deltas",
     "compare": "compared_samples",
     "compare_claims": "compared_samples",
@@ -35,6 +36,7 @@ SHARED = {
     "ecdf": "measured_values",
     "frontier": "compared_samples",
     "setting_effect": "compared_samples",
+    "signal_by_group_size": "attempt_values",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
     "varying_settings": "run_diff",
