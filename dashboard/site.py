@@ -38,6 +38,7 @@ PAGES: Final = (
     Page("Behaviour", "Repeated calls", "repeated_calls.py"),
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
     Page("Compare", "Checkpoints", "checkpoints.py"),
+    Page("Diagnose", "Learnability", "learnability.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),
     Page("Data", "Ingest health", "ingest_health.py"),

@@ -21,7 +21,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "hits a limit": "At least half of its attempts were cut off by a limit: raise the limit, then ask again.",
     "partial credit": "A sub-score differs between attempts, the reward does not: let the grader pass it on.",
     "near miss": "It comes close: a hint, a looser threshold or partial credit may lift some attempts over it.",
-    "few attempts": "Too few attempts to tell: one group more has an even chance of the other outcome.",
+    "few attempts": "Too few attempts to tell: one more group may well hold the other outcome.",
     "too hard": "Give hints, easier variants or demonstrations first, or leave it out.",
     "solved": "Nothing is left to learn: leave it out, or make it harder.",
     "one reward": "The grader gives every attempt the same reward: let it tell better from worse.",

@@ -6,7 +6,7 @@ success decides the reward the two are one; graded rewards may differ though eve
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 from ingest.errors import QuestionError
 from queries.arms import Arm, arms
 from queries.arms import arm as arm_named
-from queries.attempts import best_of_k_by_sample
+from queries.attempts import best_of_k_by_sample, pass_hat_k
 from queries.connection import Reading
 from queries.frames import floats
 from queries.resampling import bootstrap_mean
@@ -88,16 +88,27 @@ class Evidence:
         return found
 
     def both_shares(self, sizes: Sequence[int]) -> list[Estimate]:
-        """Mean over samples of the chance that a group holds a pass and a failure, one estimate a size."""
-        known = floats(self.samples, "num_known") > 0
+        """Mean over samples of the chance that a group holds a pass and a failure, one estimate a size.
+
+        By the posteriors, with an interval where the prior was fitted; where it was not, but all samples have as many
+        attempts, unbiased from their counts.
+        """
+        tried, passed = self.counts
+        known = tried > 0
         num, missing = int(known.sum()), int((~known).sum())
         if not num:
             return [Estimate(None, Interval.none("bootstrap", NOTHING), 0, missing)] * len(sizes)
-        seed = seed_of("signal", self.asked)
-        tried, passed = (each[known] for each in self.counts)
-        intervals = signal_interval(tried, passed, self.prior, sizes, seed=seed)
-        means = [float(np.nanmean(chance_of_both(*self.posterior, size))) for size in sizes]
-        return [Estimate(mean, each, num, missing) for mean, each in zip(means, intervals, strict=True)]
+        tried, passed = tried[known], passed[known]
+        intervals = signal_interval(tried, passed, self.prior, sizes, seed=seed_of("signal", self.asked))
+        found = []
+        for size, interval in zip(sizes, intervals, strict=True):
+            if self.prior.note is not None and tried.min() >= size:
+                alike = pass_hat_k(tried, passed, size) + pass_hat_k(tried, tried - passed, size)
+                found.append(replace(self.mean(1 - alike, "signal"), num_missing=missing))
+            else:
+                mean = float(np.nanmean(chance_of_both(*self.posterior, size)))
+                found.append(Estimate(mean, interval, num, missing))
+        return found
 
     def mean(self, values: Floats, what: str) -> Estimate:
         """Mean over samples with its bootstrap interval, seeded by what it is of."""

@@ -47,7 +47,8 @@ def fit_prior(num_attempts: ArrayLike, num_passed: ArrayLike) -> Prior:
     """Fit the beta prior to counts by maximum likelihood of the beta-binomial; both of shape (samples,).
 
     Searched on a grid of mean (.005 to .995) and concentration α + β (.05 to 1 000), then refined. Beta(1, 1) where
-    fewer than ten samples have two attempts, or where nothing passed, or everything.
+    fewer than ten samples have two attempts. Where nothing passed, or everything, no maximum exists: the mean is then
+    half a pass (or failure) in all attempts, the concentration 1, so that many failures are not taken for hope.
     Source: Carlin and Louis 2000, Bayes and Empirical Bayes Methods, section 3.3. By hand because importing
     `scipy.optimize` and `scipy.stats`, against which it is tested, takes longer than most questions do.
     """
@@ -56,7 +57,8 @@ def fit_prior(num_attempts: ArrayLike, num_passed: ArrayLike) -> Prior:
     if several < MIN_SAMPLES:
         return Prior(1.0, 1.0, several, f"not fitted: {MIN_SAMPLES} samples with two attempts needed, {several} here")
     if c.sum() in (0, n.sum()):
-        return Prior(1.0, 1.0, several, f"not fitted: {'everything' if c.sum() else 'nothing'} passed")
+        mean = float((c.sum() + 0.5) / (n.sum() + 1))
+        return Prior(mean, 1 - mean, several, f"not fitted: {'everything' if c.sum() else 'nothing'} passed")
     patterns, counts = np.unique(np.column_stack((n, c)), axis=0, return_counts=True)
     means, sizes = np.linspace(*_MEANS, num=_POINTS), np.linspace(*_SIZES, num=_POINTS)
     for _ in range(_ZOOMS):
@@ -128,16 +130,14 @@ def signal_interval(
     """Percentile bootstrap over samples of the mean `chance_of_both`, one interval a group size; counts (samples,).
 
     Samples with equal counts are one pattern, so that a resample is a multinomial draw of patterns, and the prior is
-    fitted to each on the grid of `fit_prior`. A prior that was not fitted is kept. None for fewer than six samples.
+    fitted to each on the grid of `fit_prior`. None for a prior that was not fitted, which would pass for knowledge.
     """
     n, c = np.asarray(num_attempts, dtype=np.float64), np.asarray(num_passed, dtype=np.float64)
     patterns, counts = np.unique(np.column_stack((n, c))[n > 0], axis=0, return_counts=True)
     total = int(counts.sum())
-    if total < 6:
-        return [Interval.none(_METHOD, "n too small for a bootstrap: 6 needed")] * len(sizes)
-    alpha, beta = np.array([prior.alpha]), np.array([prior.beta])
-    if prior.note is None:
-        alpha, beta = _grid(np.linspace(*_MEANS, num=_POINTS), np.linspace(*_SIZES, num=_POINTS))
+    if prior.note is not None:
+        return [Interval.none(_METHOD, f"prior {prior.note}")] * len(sizes)
+    alpha, beta = _grid(np.linspace(*_MEANS, num=_POINTS), np.linspace(*_SIZES, num=_POINTS))
     weights = np.random.default_rng(seed).multinomial(total, counts / total, num_resamples).astype(np.float64)
     best = np.argmax(weights @ _likelihoods(alpha, beta, patterns).T, axis=1)
     found = []

@@ -56,7 +56,18 @@ def test_pass_fail_groups_of_every_size(tmp_path: Path) -> None:
     assert frame.loc[2, ["signal_groups", "signal_rollouts"]].tolist() == pytest.approx([10, 6])
     assert frame["signal_share"].is_monotonic_increasing
     assert frame["num_samples"].tolist() == [3] * 5
+    # Too few samples for a prior: no interval, and from counts alone where there are enough attempts.
     assert frame.loc[2, "signal_reason"] == "n too small for a bootstrap: 6 needed"
+    assert frame.loc[8, "signal_reason"] == "prior not fitted: 10 samples with two attempts needed, 3 here"
+
+
+def test_without_a_prior_groups_are_counted(tmp_path: Path) -> None:
+    rows = [*attempts("a", [0, 0, 0, 0]), *attempts("b", [0, 1, 0, 0]), *attempts("c", [1, 1, 1, 1])]
+    frame = signal_by_group_size(build_store(tmp_path, rows), arm="r").set_index("group_size")
+    # Half of b's pairs are mixed, and its only four.
+    assert frame.loc[[2, 4], "both_share"].tolist() == pytest.approx([0.5 / 3, 1 / 3])
+    # Groups of 8 by a flat prior: Beta(1, 5), (2, 4), (5, 1) with E[(1−p)⁸] = 5/13, 20/156, 1/1287.
+    assert frame.loc[8, "both_share"] == pytest.approx((2 * (1 - 5 / 13 - 1 / 1287) + (1 - 20 / 156 - 1 / 143)) / 3)
 
 
 def test_graded_groups_need_as_many_attempts(tmp_path: Path) -> None:

@@ -41,9 +41,16 @@ def test_counts_that_say_too_little_leave_the_prior_flat() -> None:
     assert few.note == "not fitted: 10 samples with two attempts needed, 9 here"
     single = fit_prior([1] * 50, [0, 1] * 25)
     assert single.note == "not fitted: 10 samples with two attempts needed, 0 here"
-    assert fit_prior([3] * 20, [0] * 20).note == "not fitted: nothing passed"
-    assert fit_prior([3] * 20, [3] * 20).note == "not fitted: everything passed"
     assert fit_prior([], []).num_samples == 0
+
+
+def test_many_failures_are_not_taken_for_hope() -> None:
+    nothing, everything = fit_prior([3] * 20, [0] * 20), fit_prior([3] * 20, [3] * 20)
+    assert nothing.note == "not fitted: nothing passed"
+    assert everything.note == "not fitted: everything passed"
+    # Half a pass in 60 attempts: a mean of .5/61, one attempt strong.
+    assert (nothing.alpha, nothing.beta) == pytest.approx((0.5 / 61, 60.5 / 61))
+    assert (everything.alpha, everything.beta) == pytest.approx((60.5 / 61, 0.5 / 61))
 
 
 def test_samples_that_are_never_mixed_still_leave_room_for_it() -> None:
@@ -102,6 +109,6 @@ def test_the_interval_is_seeded_and_holds_the_share() -> None:
 
 
 def test_an_interval_needs_samples_that_differ() -> None:
-    assert signal_interval([3] * 5, [1] * 5, FLAT, [8], seed=1)[0].reason == "n too small for a bootstrap: 6 needed"
-    alike = signal_interval([3] * 9, [1] * 9, FLAT, [8], seed=1)[0]
+    assert signal_interval([3] * 50, [1] * 50, FLAT, [8], seed=1)[0].reason == "prior given"
+    alike = signal_interval([3] * 12, [1] * 12, Prior(1, 2, 12), [8], seed=1)[0]
     assert alike.reason == "all resamples agree: the values say nothing about the next one"
