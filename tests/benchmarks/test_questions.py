@@ -62,6 +62,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
     compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
     compared += ("compare_quadrants", "compare_power")
+    learned = ("learnability_summary", "dead_samples", "learnability", "signal_by_group_size", "attempt_curve")
     curves = [
         *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
         *(Asked(name, chosen, {"split": "valid"}) for name in ("step_deltas", "best_step")),
@@ -92,6 +93,10 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Checkpoints": [
             *(Asked(each, one) for each in ("checkpoint_choice", "checkpoint_figures", "step_deltas")),
             Asked("reward_curve", replace(one, splits=("train",))),
+        ],
+        "Learnability": [
+            *(Asked(each, None, {"arm": f"{ONE_RUN}@0"}) for each in learned),
+            *(Asked("arms"), Asked("signal_by_step", chosen)),
         ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
