@@ -28,7 +28,7 @@ def relative(measures: pd.DataFrame) -> go.Figure:
     ]
     drawn = charts.figure("change from the baseline's mean, %", "", height=90 + _ROW * max(len(rows), 3))
     names = [TITLES[each] for each in rows["measure"]]
-    drawn.add_trace(_intervals(change, names, low, high, charts.CANDIDATE, text))
+    drawn.add_trace(intervals(change, names, low, high, charts.CANDIDATE, text))
     drawn.update_xaxes(zeroline=True)
     drawn.update_yaxes(title_text=None, showgrid=False)
     return drawn
@@ -46,7 +46,7 @@ def slices(frame: pd.DataFrame) -> go.Figure:
     ]
     drawn = charts.figure("Δ reward, candidate − baseline", "", height=100 + _ROW * max(len(rows), 3))
     delta, low, high = (rows[name].to_numpy(float) for name in ("delta_mean", "ci_low", "ci_high"))
-    drawn.add_trace(_intervals(delta, names, low, high, charts.CANDIDATE, text, charts.points(rows, ["by", "slice"])))
+    drawn.add_trace(intervals(delta, names, low, high, charts.CANDIDATE, text, charts.points(rows, ["by", "slice"])))
     worst = rows["is_worst"].to_numpy(bool)
     drawn.add_trace(
         go.Scatter(
@@ -69,7 +69,7 @@ def _slice(by: str, name: str, num: int) -> str:
     return f"{charts.shown(by.removeprefix('metadata.'), 16)}: {charts.shown(name, 28)} (n = {whole(num)})"
 
 
-def _intervals(
+def intervals(
     x: np.ndarray,
     names: list[str],
     low: np.ndarray,

@@ -34,7 +34,9 @@ class Said:
 
 
 def run_settings(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
-    """One row per setting that runs differ in, or that is a number, the differing first: what can runs be put along?
+    """One row per setting that runs differ in, or that is a number: what can runs be put along?
+
+    Ordered: where they differ, numbers, what most runs say first; then by name.
 
     Columns: setting (a column of `runs`, or a path such as `hyperparameters.batch_size`; `train_samples`: distinct
     samples in the train split, counted), num_runs (that say it), num_values (distinct; NULL where counted only when
@@ -52,7 +54,8 @@ def run_settings(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
         rows.append({"setting": TRAIN_SAMPLES, "num_runs": num, "is_numeric": True, "examples": []})
     frame = pd.DataFrame(rows, columns=_ANSWER).astype({"low": float, "high": float, "num_values": "Int64"})
     differs = frame["num_values"].fillna(2) > 1
-    order = frame.assign(is_alike=~differs, rank=-frame["num_runs"]).sort_values(["is_alike", "rank", "setting"])
+    ranked = frame.assign(is_alike=~differs, is_text=~frame["is_numeric"].astype(bool), rank=-frame["num_runs"])
+    order = ranked.sort_values(["is_alike", "is_text", "rank", "setting"])
     return order[list(_ANSWER)].reset_index(drop=True)
 
 

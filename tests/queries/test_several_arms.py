@@ -381,6 +381,6 @@ def test_settings_hide_secrets_and_read_numbers_in_quotes(tmp_path: Path) -> Non
         run_row("b", config='{"api_key": "hunter3", "size": 100, "long": "y", "gone": null}'),
     ]
     frame = run_settings(build_store(tmp_path, [*attempts("a", {"s": [1.0]})], rows)).set_index("setting")
-    assert list(frame.index) == ["config.long", "config.size"]
+    assert list(frame.index) == ["config.size", "config.long"]
     assert list(frame.loc["config.size", "examples"]) == ["90", "100"]
     assert [len(each) for each in frame.loc["config.long", "examples"]] == [200, 1]
