@@ -135,11 +135,11 @@ def told(checks: pd.DataFrame) -> pd.DataFrame:
         {
             "check": [TITLES[name] for name in rows],
             "found": [_found(row) for row in rows.values()],
-            "baseline": [_side(name, row, "baseline") for name, row in rows.items()],
-            "candidate": [_side(name, row, "candidate") for name, row in rows.items()],
-            "num_baseline": pd.array([row["num_baseline"] for row in rows.values()], dtype="Int64"),
-            "num_candidate": pd.array([row["num_candidate"] for row in rows.values()], dtype="Int64"),
-            "num_shared": pd.array([row["num_shared"] for row in rows.values()], dtype="Int64"),
+            "baseline has": [_side(name, row, "baseline") for name, row in rows.items()],
+            "candidate has": [_side(name, row, "candidate") for name, row in rows.items()],
+            "n, baseline": pd.array([row["num_baseline"] for row in rows.values()], dtype="Int64"),
+            "n, candidate": pd.array([row["num_candidate"] for row in rows.values()], dtype="Int64"),
+            "n, the same": pd.array([row["num_shared"] for row in rows.values()], dtype="Int64"),
             "p_value": pd.array([row["p_value"] for row in rows.values()], dtype="Float64"),
         }
     )

@@ -1,6 +1,7 @@
 """What differs between two runs, in words, and the differences of long texts. Pure functions: no Streamlit."""
 
 import difflib
+import json
 import re
 from collections.abc import Iterable
 from typing import Any, Final
@@ -10,7 +11,7 @@ import pandas as pd
 from dashboard.parts import Figure
 from dashboard.rows import records
 from dashboard.words import number, plural, shortened, verb, whole
-from queries.settings import FACTS, SECTIONS
+from queries.settings import FACTS, SECTIONS, parsed
 
 NUM_NAMED: Final = 5
 """Settings named in the verdict."""
@@ -60,7 +61,7 @@ def silences(found: pd.DataFrame, baseline: str, candidate: str) -> str:
 def figures(found: pd.DataFrame) -> list[Figure]:
     """How many settings changed, are named by one run only, or are the same."""
     counts = found.loc[~found["section"].isin(FACTS), "change"].value_counts()
-    labels = {"changed": "settings that differ", **_CHANGES, "same": "the same in both"}
+    labels = {"changed": "settings with another value", **_CHANGES, "same": "the same in both"}
     return [Figure(label, whole(int(counts.get(name, 0)))) for name, label in labels.items()]
 
 
@@ -110,7 +111,7 @@ def is_long(row: dict[str, Any]) -> bool:
 
 
 def text_diff(before: str, after: str) -> str:
-    """What differs between two texts, as lines with − and + before them; long lines are taken apart by sentences."""
+    """What differs between two texts, as lines with − and + before them, one a sentence or value of JSON."""
     first, second = _lines(before), _lines(after)
     kept = first[:MAX_LINES], second[:MAX_LINES]
     found = list(difflib.unified_diff(*kept, "baseline", "candidate", lineterm="", n=2))
@@ -120,6 +121,9 @@ def text_diff(before: str, after: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
+    value = parsed(text)
+    if isinstance(value, list | dict):
+        return json.dumps(value, indent=1, ensure_ascii=False).splitlines()
     return [piece for line in text.splitlines() for piece in (_SENTENCES.split(line) if len(line) > LONG else [line])]
 
 

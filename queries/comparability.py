@@ -67,8 +67,8 @@ def comparability(
     these in both arms, the same), p_value (rates: sign flip over paired samples of the difference of their own rates,
     Holm-adjusted for those that can be tested). Rates count as alike up to 0.01 (failures, missing rewards), 0.02
     (failed calls) or 0.05 (truncation, budget), whatever the p-value says: what is missing here biases this comparison.
-    Versions, tools and graders are those of the samples both arms attempted; the system message is read of 60 of them
-    at most.
+    Versions, tools and graders are those of the samples both arms attempted; the system message is read of the first 24
+    of them.
 
     Raises:
         QuestionError: An arm or `pair_by` is not one there is.
@@ -79,6 +79,9 @@ def comparability(
     samples = store.ask("comparability_samples", parameters)
     values = store.ask("comparability", parameters)
     prompts = store.ask("comparability_system_prompts", parameters)
+    prompts = prompts[
+        (prompts["baseline_prompt"] != "") | (prompts["candidate_prompt"] != "")
+    ]  # not all sources keep it
     found = {
         **_samples(samples, pair_by),
         **_fields(values),

@@ -153,14 +153,15 @@ def _put(known: Known, key: tuple[str, str], value: Any, origin: str) -> None:
 
 
 def _one_prompt(known: Known) -> Known:
-    """Instead of system messages by sample the one that all have, else how many there are, with a digest of them."""
+    """Instead of system messages by sample the one that all have, else how many there are, with a digest of them.
+
+    Where there is none, the source may not have kept it: then nothing is known.
+    """
     by_sample = known.pop(SYSTEM, {})
     texts = set(by_sample.values())
-    if texts == {None}:
-        known[SYSTEM] = "(none)"
-    elif len(texts) == 1:
+    if len(texts) == 1 and None not in texts:
         known[SYSTEM] = texts.pop()
-    elif texts:
+    elif len(texts) > 1:
         digest = _digest(f"{sample}\n{text}" for sample, text in sorted(by_sample.items()))
         known["prompts", "system prompts"] = f"{len(texts)} in {len(by_sample)} samples, digest {digest}"
     return known

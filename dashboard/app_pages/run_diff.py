@@ -12,7 +12,7 @@ and attempts. Words in a name decide its section, wherever the setting stands. V
 the order of keys means nothing, *true* is no text. Results and what tells the runs apart are listed, but are no
 settings.
 
-The system prompt is read of 40 rollouts a run, of the same samples in both where they share any; where it differs from
+The system prompt is read of 24 rollouts a run, of the same samples in both where they share any; where it differs from
 sample to sample, their number and a digest are compared. Equal digests mean equal sets. Keys and tokens are hidden.
 """
 

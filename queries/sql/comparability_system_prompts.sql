@@ -1,18 +1,19 @@
 -- Question: do the samples that both arms attempted have the same system message in both?
--- Grain: sample, at most 60 of them, taken at random but always the same; ordered by pair_key. Of each arm one rollout
--- is read, for messages are long. …_prompt: hash of its first system message, '' where it has none, NULL where nothing
--- is known of its messages.
+-- Grain: sample, the 24 that were read first; ordered by pair_key. Of each arm one rollout is read, its first: messages
+-- are long, and those that stand together are read without the rest, however many there are.
+-- …_prompt: hash of its first system message, '' where it has none; samples of whose messages nothing is known are left
+-- out.
 WITH picked AS (
     SELECT
         pair_key,
-        min(rollout_id) FILTER (arm = 'baseline' AND num_messages > 0) AS baseline_rollout,
-        min(rollout_id) FILTER (arm = 'candidate' AND num_messages > 0) AS candidate_rollout
+        arg_min(rollout_id, (position, rollout_id)) FILTER (arm = 'baseline' AND num_messages > 0) AS baseline_rollout,
+        arg_min(rollout_id, (position, rollout_id)) FILTER (arm = 'candidate' AND num_messages > 0) AS candidate_rollout
     FROM comparable_rollouts($baseline, $candidate, $environments, $pair_by)
     WHERE is_paired
     GROUP BY pair_key
     HAVING baseline_rollout IS NOT NULL AND candidate_rollout IS NOT NULL
-    ORDER BY hash(pair_key), pair_key
-    LIMIT 60
+    ORDER BY min(position), pair_key
+    LIMIT 24
 ),
 
 wanted AS (

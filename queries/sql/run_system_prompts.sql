@@ -1,12 +1,14 @@
 -- Question: which system message do rollouts of runs begin with?
--- Grain: run and sample, at most 40 samples of each run: first those that the most of the runs have, then at random but
--- always the same; ordered by run and sample. One rollout each is read, the last step's, for messages are long.
+-- Grain: run and sample, at most 24 samples of each run: those that the most of the runs have, of these the ones read
+-- first; ordered by run and sample. One rollout each is read, its first: messages are long, and those that stand together
+-- are read without the rest, however many there are.
 -- is_shared: all of the runs have the sample; prompt: its first system message, NULL where it has none.
-WITH latest AS (
+WITH earliest AS (
     SELECT
         run_id,
         sample_id,
-        arg_max(rollout_id, (coalesce(step, -1), rollout_id)) AS rollout_id
+        arg_min(rollout_id, (position, rollout_id)) AS rollout_id,
+        min(position) AS position
     FROM rollouts
     WHERE list_contains($run_ids, run_id) AND sample_id IS NOT NULL AND num_messages > 0
     GROUP BY run_id, sample_id
@@ -16,7 +18,7 @@ shared AS (
     SELECT
         *,
         count(*) OVER (PARTITION BY sample_id) AS num_runs
-    FROM latest
+    FROM earliest
 ),
 
 picked AS (
@@ -26,7 +28,7 @@ picked AS (
         rollout_id,
         num_runs = len($run_ids) AS is_shared
     FROM shared
-    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY num_runs DESC, hash(sample_id), sample_id) <= 40
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY num_runs DESC, position, sample_id) <= 24
 )
 
 SELECT

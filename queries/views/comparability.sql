@@ -15,7 +15,8 @@ WITH found AS (
         grader_version,
         prompt_version,
         tools_version,
-        num_messages
+        num_messages,
+        position
     FROM compared_rollouts(p_baseline, p_candidate, p_environments, p_pair_by)
 ),
 

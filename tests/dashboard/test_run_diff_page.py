@@ -76,6 +76,13 @@ def test_long_lines_are_compared_sentence_by_sentence():
         "-Be brief and give your sources.",
         "+Be thorough and give your sources.",
     ]
+    assert run_diff_words.text_diff('["a","b"]', '["a","c"]').splitlines()[3:] == [
+        " [",
+        '  "a",',
+        '- "b"',
+        '+ "c"',
+        " ]",
+    ]
     assert "the same" in run_diff_words.text_diff("a", "a\n")
     assert run_diff_words.text_diff("x\n" * 3_000, "y\n" * 3_000).endswith("(only the first 2000 lines were compared)")
 

@@ -135,6 +135,8 @@ def test_a_prompt_that_names_the_sample_is_compared_sample_by_sample(tmp_path):
     rows[-1] = of("q", "b", messages=[{"role": "user", "text": "?"}])
     row = checked(build_store(tmp_path / "lost", rows))["system_prompt"]
     assert (row["is_same"], numbers(row), row["candidate_value"]) == (False, (2, 2, 1), "none")
+    silent = [of(run, "a", messages=[{"role": "user", "text": "?"}]) for run in "pq"]
+    assert checked(build_store(tmp_path / "silent", silent))["system_prompt"]["is_same"] is None
 
 
 def test_a_tool_that_is_not_used_may_still_be_offered(tmp_path):
