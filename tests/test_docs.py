@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dashboard.cli import app
+from dashboard.question_help import question_help
 from dashboard.site import PAGES
 from ingest.runner import Request, ingest
 from ingest.schema import dictionary
@@ -71,9 +72,9 @@ def test_commands_of_the_readme_parse(command: str) -> None:
     words = shlex.split(command.replace("…", "x"))
     result = CliRunner().invoke(app, [*words[: 2 if words[0] == "pull" else 1], "--help"])
     assert result.exit_code == 0, result.output
+    own = question_help(words[1]) if words[0] == "query" and len(words) > 1 else ""
     for option in re.findall(r"--[a-z-]+", command):
-        own = option in ("--baseline", "--candidate", "--limits") and words[0] == "query"
-        assert own or option in result.output, f"{option} is no option of {words[0]}"
+        assert option in result.output + own, f"{option} is no option of {' '.join(words[:2])}"
 
 
 def test_questions_of_the_readme_exist() -> None:
