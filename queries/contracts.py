@@ -22,6 +22,8 @@ KEPT: Final = "kept"
 BROKEN: Final = "broken"
 UNDECIDED: Final = "cannot be said"
 _KEYS: Final = ["run_id", "split", "step"]
+_OF_SIDE: Final = ("num_{}", "num_samples_{}", "{}_mean", "{}_ci_low", "{}_ci_high")
+_PENALTY_COLUMNS: Final = ["limit", *_KEYS, "grader", *(each.format(s) for s in ("over", "rest") for each in _OF_SIDE)]
 
 
 def contract_limits(store: Reading, filters: Filters = EVERYTHING, *, limits: str | None = None) -> pd.DataFrame:
@@ -168,7 +170,8 @@ def contract_penalties(
     """
     check_grouping(by)
     if store.ask("penalty_graders", filters.parameters()).empty:
-        filters = filters.only()  # no need to read every score once a limit
+        set_limits(store, filters, limits)
+        return pd.DataFrame(columns=_PENALTY_COLUMNS)  # no need to read every score once a limit
     frame = _of_each("contract_penalties", store, filters, limits, by)
     for side in ("over", "rest"):
         low, high = mean_intervals(frame, f"{side}_mean", f"{side}_sd", f"num_samples_{side}")

@@ -164,4 +164,6 @@ def test_penalties_are_recognised_and_compared(tmp_path: Path) -> None:
     assert row[["over_mean", "rest_mean"]].tolist() == pytest.approx([-0.9, -0.1])
     # t(1) = 12.706 times .1414 / √2.
     assert row[["over_ci_low", "over_ci_high"]].tolist() == pytest.approx([-0.9 - 1.2706, -0.9 + 1.2706], abs=1e-4)
-    assert contract_penalties(build_store(tmp_path / "none", [of("a", 1)]), limits="tool_calls<=5").empty
+    none = contract_penalties(build_store(tmp_path / "none", [of("a", 1)]), limits="tool_calls<=5")
+    assert none.empty
+    assert none.columns.tolist() == frame.columns.tolist()
