@@ -70,11 +70,13 @@ def test_every_question_has_a_sql_file() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_of_the_readme_parse(command: str) -> None:
     words = shlex.split(command.replace("…", "x"))
-    result = CliRunner().invoke(app, [*words[: 2 if words[0] == "pull" else 1], "--help"])
+    named = words[: 2 if words[0] in ("pull", "query") else 1]
+    result = CliRunner().invoke(app, [*named, "--help"])
     assert result.exit_code == 0, result.output
     own = question_help(words[1]) if words[0] == "query" and len(words) > 1 else ""
     for option in re.findall(r"--[a-z-]+", command):
         assert option in result.output + own, f"{option} is no option of {' '.join(words[:2])}"
+        assert option in result.output, f"{option} is no option of {' '.join(named)}"
 
 
 def test_questions_of_the_readme_exist() -> None:
