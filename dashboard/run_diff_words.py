@@ -81,11 +81,21 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
         {
             "section": rows["section"],
             "setting": rows["name"],
-            "baseline": [_cut(each) for each in rows["baseline_value"]],
-            "candidate": [_cut(each) for each in rows["candidate_value"]],
+            "baseline": [_shown(*each) for each in zip(rows["section"], rows["baseline_value"], strict=True)],
+            "candidate": [_shown(*each) for each in zip(rows["section"], rows["candidate_value"], strict=True)],
             "what changed": [_changed(row) for row in records(rows)],
         }
     )
+
+
+def _shown(section: str, value: Any) -> str | None:
+    """A value as the table shows it: results that are numbers as on other pages, settings as they were written."""
+    if section == "results" and pd.notna(value):
+        try:
+            return number(float(value), 4)
+        except ValueError:
+            return _cut(value)
+    return _cut(value)
 
 
 def _cut(value: Any) -> str | None:

@@ -162,3 +162,16 @@ def test_the_page_with_hostile_names_and_links(tmp_path, monkeypatch):
 def test_one_run_alone_is_not_compared(tmp_path, monkeypatch):
     write_store(tmp_path, [rollout("p", sample_id="a")])
     assert "It takes two runs" in texts(opened(tmp_path, monkeypatch))
+
+
+def test_results_are_written_as_numbers_and_settings_as_given():
+    row = {"section": "results", "name": "last reward, valid", "change": "changed", "difference": 0.13, "ratio": 1.25}
+    rows = [
+        row | {"baseline_value": "0.5243333333333333", "candidate_value": "0.65"},
+        row
+        | {"section": "configuration", "baseline_value": "0.50", "candidate_value": None, "change": "only_baseline"},
+        row | {"baseline_value": "0–18", "candidate_value": None},
+    ]
+    table = run_diff_words.table(pd.DataFrame(rows))
+    assert table["baseline"].tolist() == ["0.5243", "0.50", "0–18"]
+    assert table["candidate"].tolist()[0] == "0.6500"
