@@ -84,6 +84,8 @@ def cautions(choice: Row, warnings: pd.DataFrame, environments: Sequence[str]) -
     rows = records(warnings)
     train = next((row for row in rows if row["measure"] == "train_reward"), None)
     said = [_warning(row, choice["split"], train) for row in rows if row["measure"] != "train_reward"]
+    if choice["split"] == "train":
+        said.append("Train batches hold the very samples the policy was trained on: judge checkpoints on validation.")
     if not choice["is_common"]:
         said.append(
             "Too few samples are scored at every step, so each step counts with its own: part of a difference between "

@@ -85,6 +85,8 @@ def test_how_samples_were_compared_is_a_caution() -> None:
         "1 sample is not scored at every step and is left out of the choice.",
         "2 steps have under half of the samples of the fullest one and cannot be chosen.",
     ]
+    (trained,) = checkpoint_words.cautions(CHOICE | {"split": "train"}, NO_WARNINGS, [])
+    assert trained.startswith("Train batches hold the very samples")
     (own, pooled) = checkpoint_words.cautions(CHOICE | {"is_common": False}, NO_WARNINGS, ["a", "b"])
     assert own.startswith("Too few samples are scored at every step")
     assert pooled == "The reward pools 2 environments (a, b): choose one in the sidebar."

@@ -64,6 +64,11 @@ def test_a_fall_of_both_is_no_overfitting(tmp_path: Path) -> None:
     assert "overfit" in found(tmp_path / "c", [*run({0: 0.3, 8: 0.7, 19: 0.6}), *train])
 
 
+def test_train_batches_do_not_overfit_beside_themselves(tmp_path: Path) -> None:
+    frame = checkpoint_warnings(build_store(tmp_path, run({0: 0.3, 8: 0.7, 19: 0.6}, split="train")), split="train")
+    assert frame["warning"].tolist() == ["fallen"]
+
+
 def test_a_collapse_is_below_the_first_or_loses_most_of_the_gain(tmp_path: Path) -> None:
     below = found(tmp_path / "a", run({0: 0.5, 5: 0.6, 10: 0.2}))["collapse"]
     assert (below["step"], below["reference_step"]) == (10, 0)
