@@ -20,11 +20,13 @@ from queries.connection import Reading
 from queries.frames import floats
 from queries.resampling import bootstrap_mean
 from queries.shrinkage import Prior, chance_of_both, fit_prior, signal_interval
-from queries.stats import NOTHING, Estimate, Floats, Interval, seed_of
+from queries.stats import NOTHING, Estimate, Floats, Interval, sample_mean, seed_of
 from queries.variation import chance_of_difference
 
 GROUP_SIZE: Final = 8
 MAX_GROUP_SIZE: Final = 4_096
+MAX_RESAMPLED: Final = 1_000
+"""With more samples the bootstrap takes seconds, and says what t says."""
 COMMON: Final = 0.9
 """A number of attempts is common where at least this share of the samples has it."""
 
@@ -111,8 +113,10 @@ class Evidence:
         return found
 
     def mean(self, values: Floats, what: str) -> Estimate:
-        """Mean over samples with its bootstrap interval, seeded by what it is of."""
+        """Mean over samples with its bootstrap interval, seeded by what it is of; t above a thousand samples."""
         kept = values[np.isfinite(values)]
+        if kept.size > MAX_RESAMPLED:
+            return sample_mean(values)
         interval = bootstrap_mean(kept, seed=seed_of(what, self.asked))
         return Estimate(float(kept.mean()) if kept.size else None, interval, kept.size, values.size - kept.size)
 

@@ -109,12 +109,15 @@ def attempts_until(alpha: ArrayLike, beta: ArrayLike, *, chance: float = 0.5) ->
     """
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     tried = np.arange(1, MAX_ATTEMPTS + 1, dtype=np.float64)
-    found = np.full(a.shape, np.nan)
-    for row in np.flatnonzero(~np.isnan(a)):
-        none = special.betaln(a[row], b[row] + tried) - special.betaln(a[row], b[row])
+    # Many samples share few counts: each pair is looked up once.
+    pairs, rows = np.unique(np.column_stack((a, b)), axis=0, return_inverse=True)
+    found = np.full(len(pairs), np.nan)
+    for place, (alpha_of, beta_of) in enumerate(pairs):
+        none = special.betaln(alpha_of, beta_of + tried) - special.betaln(alpha_of, beta_of)
         enough = np.flatnonzero(np.exp(none) <= 1 - chance + 1e-12)
-        found[row] = tried[enough[0]] if enough.size else np.inf
-    return found
+        if not np.isnan(alpha_of):
+            found[place] = tried[enough[0]] if enough.size else np.inf
+    return found[rows.reshape(-1)]
 
 
 def signal_interval(
