@@ -64,6 +64,7 @@ def data_file(name: str) -> Path:
     return DATA / f"{name}.jsonl.zst"
 
 
+@cache
 def text(name: str) -> bytes:
     with data_file(name).open("rb") as file:
         return zstandard.ZstdDecompressor().stream_reader(file).read()
@@ -488,14 +489,27 @@ def test_a_run_compared_with_itself_claims_nothing(store: Reading, run: str) -> 
     assert failures["tool_error_rate"].nunique() == 1
 
 
-@pytest.mark.parametrize("name", ["medical_coding", "repository_research", "slides"])
-def test_two_halves_of_one_models_attempts_claim_nothing(tmp_path: Path, name: str) -> None:
-    """Attempts 0 and 1 against 2 and 3: every difference is chance, so none may stand after Holm's correction."""
-    halves = {True: "first", False: "second"}
-    lines = [{**line, "run": halves[line["attempt"] < 2]} for line in raw_rollouts(name, f"{name}-baseline")]
-    (tmp_path / "halves.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    ingest(Store(tmp_path / "store"), Request([tmp_path / "halves.jsonl"], workers=1))
-    frame = compare(open_store(tmp_path / "store"), baseline="first", candidate="second").set_index("measure")
+HALVED = ("medical_coding", "repository_research", "slides")
+
+
+@pytest.fixture(scope="session")
+def halves(tmp_path_factory: pytest.TempPathFactory) -> Reading:
+    """Attempts 0 and 1 of untrained models as one run each, attempts 2 and 3 as another."""
+    folder = tmp_path_factory.mktemp("halves")
+    lines = [
+        {**line, "run": f"{name}-{'first' if line['attempt'] < 2 else 'second'}"}
+        for name in HALVED
+        for line in raw_rollouts(name, f"{name}-baseline")
+    ]
+    (folder / "halves.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    ingest(Store(folder / "store"), Request([folder / "halves.jsonl"], workers=1))
+    return open_store(folder / "store")
+
+
+@pytest.mark.parametrize("name", HALVED)
+def test_two_halves_of_one_models_attempts_claim_nothing(halves: Reading, name: str) -> None:
+    """Every difference is chance, so none may stand after Holm's correction."""
+    frame = compared(halves, f"{name}-first", f"{name}-second")
     assert frame.loc["reward", "num_paired"] > 30
     assert frame["p_value_holm"].dropna().min() > 0.05
 

@@ -102,7 +102,8 @@ def _look(task: Task, seen: list[str], progress: float, rng: Rng) -> Call:
         command = f"rg -l {word} {repository}/{part}"
         return Call("shell", {"command": command}, "\n".join(paths[:3]), round(0.2 + rng.random(), 2))
     again = [path for path in seen if path]
-    path = pick(rng, again) if again and rng.random() < 0.12 * (1 - progress) else pick(rng, paths)
+    new = [path for path in paths if path not in again]
+    path = pick(rng, again) if again and (not new or rng.random() < 0.12 * (1 - progress)) else pick(rng, new)
     seen.append(path)
     name = path.rsplit("/", 1)[1][:-3]
     body = f"# {path}\nfrom {repository}.{part} import settings\n\ndef {name}_for(request):\n    ..."
@@ -123,7 +124,6 @@ def attempt(task: Task, progress: float, step: int | None, rng: Rng) -> Line:
     right = len(set(files) & set(task.reference))
     return talk.line(
         reward=f1,
-        passed=f1 == 1.0,
         output_tokens=lognormal(1_400 - 400 * progress, 0.3, z),
         scores=[
             score("f1", f1, "reward", weight=1.0),

@@ -56,7 +56,7 @@ PLANTED = {
     "output_tokens_ratio": OUTPUT_TOKENS[1] / OUTPUT_TOKENS[0],
 }
 
-NUM_VALID, NUM_TRAIN = 70, 40
+NUM_VALID, NUM_TRAIN = 90, 40
 AREAS = ("scheduler", "parser", "router", "cache", "planner", "session", "index", "queue", "loader", "encoder")
 ASPECTS = ("locking", "retries", "ordering", "eviction", "back pressure", "shutdown", "timeouts", "batching")
 FACTS = (
@@ -112,7 +112,8 @@ def _look(task: Task, place: int, calls: int, rng: Rng) -> Call:
     if rng.random() < 0.15:
         return Call("list", {"path": f"src/{area}"}, "core.py\nlimits.py\npolicy.py\nstate.py\nworker.py", 0.2)
     first = 40 * int(rng.integers(0, 6))
-    body = f"{first + 3}: # {pick(rng, FACTS)}\n{first + 4}: def run(self):"
+    fact = FACTS[(first // 40 + len(path)) % len(FACTS)]
+    body = f"{first + 3}: # {fact}\n{first + 4}: def run(self):"
     return Call("read", {"path": path, "lines": f"{first}-{first + 40}"}, body, round(0.2 + 0.4 * rng.random(), 2))
 
 
@@ -127,7 +128,7 @@ def attempt(task: Task, progress: float, step: int | None, rng: Rng) -> Line:
     for first in range(0, calls, width):
         talk.call(*looks[first : first + width], thinking=2 + 3 * rng.random())
     num = len(task.reference)
-    found = nearest(rng, graded(rng, task.at(progress)), [each / num for each in range(num + 1)])
+    found = nearest(rng, graded(rng, task.at(progress), 25.0), [each / num for each in range(num + 1)])
     facts = some(rng, task.reference, found)
     talk.say("; ".join(facts).capitalize() + "." if facts else "I could not find it.", thinking=6.0)
     tokens = OUTPUT_TOKENS[0] + progress * (OUTPUT_TOKENS[1] - OUTPUT_TOKENS[0])

@@ -50,7 +50,8 @@ def _tasks(prefix: str, num: int, rng: Rng) -> list[Task]:
     for number in range(num):
         topic, form = pick(rng, TOPICS), pick(rng, FORMS)
         prompt = f"One slide on {topic}, with {form}."
-        tags, about = (topic, form), {"topic": topic, "form": form}
+        rows = "\n".join(f"{place}: {int(rng.integers(10, 90))}" for place in ("north", "south", "east"))
+        tags, about = (topic, form), {"topic": topic, "form": form, "rows": rows}
         tasks.append(Task(f"{prefix}-{number:03d}", prompt, 0.0, 1.0, hardness[number], tags=tags, about=about))
     return tasks
 
@@ -67,8 +68,7 @@ def attempt(task: Task, progress: float, step: int | None, rng: Rng) -> Line:
     name = topic.split()[-1]
     if rng.random() < 0.08:
         talk.call(Call("fetch_data", {"name": f"{name}s"}, f"Error: no data named {name}s", 0.4, "not_found"))
-    rows = "\n".join(f"{place}: {int(rng.integers(10, 90))}" for place in ("north", "south", "east"))
-    talk.call(Call("fetch_data", {"name": name}, rows, 0.8))
+    talk.call(Call("fetch_data", {"name": name}, task.about["rows"], 0.8))
     boxes = (("title", topic.capitalize()), ("body", form), ("note", f"source: {name}"))
     talk.call(*(Call("place", {"box": box, "content": content}, "placed", 0.2) for box, content in boxes))
     talk.call(Call("render", {}, "960×540, 1 page", 2.2))

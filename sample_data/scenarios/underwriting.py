@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from sample_data.scenarios.chance import Rng, attempt_z, difficulties, happens, lognormal, pick
+from sample_data.scenarios.chance import Rng, attempt_z, difficulties, happens, lognormal, pick, some
 from sample_data.scenarios.lines import Call, Line, Talk, Task, evaluation, score
 
 NAME = "underwriting"
@@ -28,7 +28,13 @@ TRADES = ("bakery", "roofing firm", "print shop", "clinic", "haulier", "winery",
 STATES = ("North", "South", "East", "West", "Coast", "Hills")
 PRODUCTS = ("property", "general liability", "workers", "vehicle fleet", "data breach")
 INVENTED = ("umbrella gold", "liability plus", "small trade bundle", "all risks prime", "fleet and crew")
-TABLES = ("appetite", "limits", "class_codes", "products")
+ASKED = {
+    "appetite": "Are you sure of the appetite?",
+    "limits": "And the limits?",
+    "class_codes": "Which class code is that?",
+    "products": "What else would they need?",
+}
+"""Tables, and the question that each answers."""
 SYSTEM = (
     "You advise an insurance underwriter. Tools: list_tables(), describe(table), query(table, columns, where), "
     "company(name). Recommend only products that the table `products` lists."
@@ -49,7 +55,7 @@ def _tasks(rng: Rng) -> list[Task]:
                 reference=pick(rng, ("in appetite", "refer", "decline")),
                 cluster=trade,
                 tags=(trade, state),
-                about={"trade": trade, "state": state},
+                about={"trade": trade, "state": state, "values": {each: int(rng.integers(1, 9)) for each in ASKED}},
             )
         )
     return tasks
@@ -66,12 +72,13 @@ def _failing(task: Task, rng: Rng) -> Call:
     return Call("company", {"name": f"{trade} Ltd"}, "Error: timeout after 10 s", 10.0, "timeout")
 
 
-def _facts(task: Task, rng: Rng) -> list[Call]:
+def _facts(task: Task, table: str, rng: Rng) -> list[Call]:
     """The calls of a turn that go well."""
     trade, state = task.about["trade"], task.about["state"]
-    table = pick(rng, TABLES)
     where = f"trade = '{trade}'" + (f" and state = '{state}'" if table == "limits" else "")
-    rows = "name\n" + "\n".join(PRODUCTS) if table == "products" else f"{trade} | {state} | {int(rng.integers(1, 9))}"
+    rows = (
+        "name\n" + "\n".join(PRODUCTS) if table == "products" else f"{trade} | {state} | {task.about['values'][table]}"
+    )
     found = [Call("query", {"table": table, "columns": "*", "where": where}, rows, round(0.2 + rng.random(), 2))]
     if rng.random() < 0.35:
         found.append(Call("describe", {"table": table}, f"{table}(trade, state, value)", 0.2))
@@ -83,19 +90,19 @@ def attempt(task: Task, progress: float, step: int | None, rng: Rng, *, model: s
     del progress, step
     talk = Talk(SYSTEM, task.prompt)
     num_turns = int(rng.integers(3, 6))
-    fails_in = int(rng.integers(0, num_turns)) if rng.random() < TOOL_FAILS else None
+    tables = ["appetite", *some(rng, ("limits", "class_codes", "appetite"), num_turns - 2), "products"]
+    fails_in = int(rng.integers(0, num_turns)) if happens(TOOL_FAILS, attempt_z(rng, task.z)) else None
     is_right = happens(RIGHT[model], attempt_z(rng, -task.z))
-    does_invent = bool(rng.random() < INVENTS[model])
-    talk.call(Call("list_tables", {}, "\n".join(TABLES), 0.1))
+    does_invent = happens(INVENTS[model], attempt_z(rng, task.z))
+    talk.call(Call("list_tables", {}, "\n".join(ASKED), 0.1))
     for turn in range(num_turns):
         if turn == fails_in:
             talk.call(_failing(task, rng))
-        talk.call(*_facts(task, rng), thinking=3 + 3 * rng.random())
+        talk.call(*_facts(task, tables[turn], rng), thinking=3 + 3 * rng.random())
         if turn < num_turns - 1:
-            talk.say(f"For a {task.about['trade']} the table says: limit {int(rng.integers(1, 9))} million.")
-            talk.user(
-                pick(rng, ("And the limits?", "Which class code?", "What else would they need?", "And in Hills?"))
-            )
+            value = task.about["values"][tables[turn]]
+            talk.say(f"For a {task.about['trade']}, {tables[turn].replace('_', ' ')} says {value}.")
+            talk.user(ASKED[tables[turn + 1]])
     decision = task.reference if is_right else "refer" if task.reference != "refer" else "decline"
     product = pick(rng, INVENTED if does_invent else PRODUCTS)
     talk.say(f"Decision: {decision}. Recommended product: {product}.", thinking=6.0)
