@@ -11,7 +11,7 @@ from dashboard.charts_curves import Looks
 from dashboard.compare_forest import intervals
 from dashboard.compare_words import TITLES, UNITS, with_interval
 from dashboard.rows import records
-from dashboard.several_words import CONTRASTS, chance
+from dashboard.several_words import CONTRASTS, chance, value_of
 from dashboard.words import number, whole
 from queries.comparison import MEASURES
 from queries.stats import Floats
@@ -77,7 +77,7 @@ def along(frame: pd.DataFrame, measure: str, looks: Looks, *, log_x: bool) -> go
     is_log = log_x and is_numeric and bool((x > 0).all())
     drawn = charts.figure(title + (", logarithmic" if is_log else ""), _axis(measure), height=420)
     for row, at in zip(records(known), _beside(x, is_log=is_log), strict=True):
-        text = f"<b>{charts.shown(row['arm'])}</b><br>{title}: {charts.shown(row['value'], 40)}"
+        text = f"<b>{charts.shown(row['arm'])}</b><br>{title}: {charts.shown(value_of(row))}"
         low, high = number(row["mean_ci_low"]), number(row["mean_ci_high"])
         text += (
             f"<br>{TITLES[measure]} {number(row['mean'])} [{low}, {high}]<br>n = {whole(row['num_samples'])} samples"
@@ -86,7 +86,8 @@ def along(frame: pd.DataFrame, measure: str, looks: Looks, *, log_x: bool) -> go
     if is_log:
         drawn.update_xaxes(type="log")
     if not is_numeric or len(values) <= MAX_TICKS:
-        labels = [charts.shown(str(each), 30) for each in values]
+        shown = dict(zip(known["value"], map(value_of, records(known)), strict=True))
+        labels = [charts.shown(shown[each], 30) for each in values]
         drawn.update_xaxes(tickvals=list(dict.fromkeys(x)), ticktext=labels)
     return drawn
 
@@ -177,7 +178,7 @@ def _point(
             "color": colour,
             "size": 11,
             "symbol": looks.symbols.get(row["run_id"], "circle"),
-            "line": {"width": 2},
+            "line": {"width": 2, "color": colour},
         },
         customdata=[{each: row[each] for each in ARM}],
         text=[text],

@@ -13,20 +13,32 @@ MAX_OPENED: Final = 8
 
 
 def opening(
-    offered: pd.DataFrame, run_ids: Sequence[str], chosen: tuple[str, ...] | None
+    offered: pd.DataFrame, run_ids: Sequence[str], chosen: tuple[str, ...] | None, runs: pd.DataFrame
 ) -> tuple[str, list[str]] | None:
     """The baseline and the candidates to open with: each run's last step, against what a comparison opens with.
 
-    `offered` is of `compare_arms.choices`, `run_ids` all runs, the oldest first, `chosen` those of the sidebar. The
-    youngest are taken where there are many. None where there are no two arms.
+    `offered` is of `compare_arms.choices`, `run_ids` all runs, the oldest first, `chosen` those of the sidebar, `runs`
+    the answer to `runs`. Runs of other environments than the baseline's share no samples with it and are left to be
+    chosen; of many the youngest are taken. None where there are no two arms.
     """
     found = compare_arms.opening(offered, chosen) or compare_arms.opening(offered)
     if found is None:
         return None
     last = last_of_run(offered)
     left = [each for each in run_ids if each in last and (chosen is None or each in chosen)]
-    candidates = [last[each] for each in left if last[each] != found[0]]
+    alike = _of_same_environment(runs, offered.loc[offered["arm"] == found[0], "run_id"].iloc[0])
+    candidates = [last[each] for each in left if last[each] != found[0] and (chosen is not None or each in alike)]
     return found[0], candidates[-MAX_OPENED:] or [found[1]]
+
+
+def _of_same_environment(runs: pd.DataFrame, baseline: str) -> set[str]:
+    """The runs that share an environment with the baseline's, or have none as it has none."""
+    known = {
+        str(row["run_id"]): set() if row["environments"] is None else {str(each) for each in row["environments"]}
+        for row in runs[["run_id", "environments"]].to_dict("records")
+    }
+    own = known.get(baseline, set())
+    return {run_id for run_id, each in known.items() if own & each or not (own or each)}
 
 
 def last_of_run(offered: pd.DataFrame) -> dict[str, str]:

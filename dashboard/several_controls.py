@@ -51,7 +51,7 @@ def scene() -> Scene:
 
 def several(scene: Scene) -> tuple[str, tuple[str, ...]] | None:
     """Draw the pickers of a baseline and of candidates; None where there are no two arms."""
-    found = several_choices.opening(scene.offered, list(data.run_names()), data.filters().run_ids)
+    found = several_choices.opening(scene.offered, list(data.run_names()), data.filters().run_ids, data.ask("runs"))
     if found is None:
         return None
     left, right = st.container(key="side_by_side_several").columns([2, 5], vertical_alignment="top")
@@ -63,7 +63,7 @@ def several(scene: Scene) -> tuple[str, tuple[str, ...]] | None:
         chosen = st.multiselect("Candidates", names, key="arm", bind="query-params", placeholder=shown)
     candidates = tuple(each for each in chosen or found[1] if each != baseline)
     if not chosen and (num := _not_opened(scene, len(candidates))):
-        st.caption(f"Shown are the {len(candidates)} youngest of {num} runs; choose others above.")
+        st.caption(f"Shown are {len(candidates)} of {num} runs, of the baseline's environment; choose others above.")
     return (baseline, candidates) if candidates else None
 
 

@@ -51,7 +51,7 @@ def against_baseline(scene: Scene, top: DeltaGenerator) -> None:
     parts.table(
         overview, "several_overview", label="Every measure: mean, and change where one was shown", expanded=True
     )
-    opened = _opens(scene, lambda row: {"baseline": baseline, "candidate": row["arm"]}, baseline)
+    opened = _opens(scene, lambda row: {"baseline": baseline, "candidate": row["arm"]})
     parts.table(rows, "compare_several", label=f"Table of {TITLES[name]}", on_row=opened)
     parts.table(frame, "compare_several_all", label="Table of every measure")
 
@@ -137,8 +137,7 @@ def setting(scene: Scene, top: DeltaGenerator) -> None:
     figure = several_charts.along(frame, name, _looks(), log_x=log_x)
     picked = parts.plot(figure, "setting_effect", frame, select=True)
     rollouts_behind(picked, "setting_effect", filters=_filters(scene))
-    smallest = str(frame["arm"].iloc[0])
-    opened = _opens(scene, lambda row: {"baseline": smallest, "candidate": row["arm"]}, smallest)
+    opened = _opens(scene, lambda row: {"baseline": row["reference"] or row["arm"], "candidate": row["arm"]})
     parts.table(
         frame, "setting_effect_table", label="Table of the runs", on_row=opened, expanded=len(frame) <= MAX_OPEN
     )
@@ -170,7 +169,7 @@ def frontier(scene: Scene, top: DeltaGenerator) -> None:
     if frame["num_samples"].iloc[0]:
         picked = parts.plot(several_charts.frontier(frame, _looks()), "frontier", frame, select=True)
         rollouts_behind(picked, "frontier", filters=_filters(scene))
-    opened = _opens(scene, lambda row: {"baseline": arms[0], "candidate": row["arm"]}, arms[0])
+    opened = _opens(scene, lambda row: {"baseline": arms[0], "candidate": row["arm"]})
     parts.table(frame, "frontier_table", label="Table of the arms", on_row=opened)
 
 
@@ -200,15 +199,13 @@ def _link(query: Mapping[str, str]) -> None:
     go(f"Compare {query['candidate']} with {query['baseline']}", "compare", query)
 
 
-def _opens(
-    scene: Scene, query: Callable[[dict[str, Any]], Mapping[str, str]], baseline: str
-) -> Callable[[dict[str, Any]], None]:
+def _opens(scene: Scene, query: Callable[[dict[str, Any]], Mapping[str, str]]) -> Callable[[dict[str, Any]], None]:
     """What a row of arms opens: the two-arm comparison, and the rollouts of the arm."""
 
     def draw(row: dict[str, Any]) -> None:
-        if row["arm"] != baseline:
-            split = {} if scene.split is None else {"split": scene.split}
-            _link({**query(row), **split})
+        sides = query(row)
+        if sides["baseline"] != sides["candidate"]:
+            _link({**sides, **({} if scene.split is None else {"split": scene.split})})
         rollouts_behind([row], "several_row", filters=_filters(scene))
 
     return draw

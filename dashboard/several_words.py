@@ -142,22 +142,27 @@ def setting(frame: pd.DataFrame, measure: str) -> str:
     silent = len(frame) - len(known)
     rest = f" {plural(silent, 'run')} {verb(silent, 'does', 'do')} not say it." if silent else ""
     if len({row["value"] for row in known}) < 2:
-        return f"All {plural(len(known), 'run')} that say {name} have {cut(first['value'])}: nothing to compare.{rest}"
-    ends = (
-        f"{title} {number(first['mean'])} at {cut(first['value'])} and {number(last['mean'])} at {cut(last['value'])}"
-    )
-    shown = [row for row in known[1:] if row["verdict"] in ("higher", "lower")]
-    against = f"{cut(first['arm'])} ({name} {cut(first['value'])})"
+        return f"All {plural(len(known), 'run')} that say {name} have {value_of(first)}: nothing to compare.{rest}"
+    ends = f"{title} {number(first['mean'])} at {value_of(first)} and {number(last['mean'])} at {value_of(last)}"
+    held = [row for row in known if row["num_paired"]]
+    shown = [row for row in held if row["verdict"] in ("higher", "lower")]
+    if not held:
+        return f"{name}: {ends}. No two of these runs share a sample, so no difference can be told.{rest}"
     if not shown:
-        n = _range([row["num_paired"] or 0 for row in known[1:]])
-        return f"{name}: {ends}. No difference from {against} could be shown, {n}.{rest}"
+        n = _range([row["num_paired"] for row in held])
+        return f"{name}: {ends}. No difference from the run of the smallest value could be shown, {n}.{rest}"
     largest = max(shown, key=lambda row: abs(row["delta_mean"]))
-    told = f"the largest is {cut(largest['arm'])} at {cut(largest['value'])}: {with_interval(largest)}"
-    n = plural(largest["num_paired"], "paired sample")
+    against = f"{cut(largest['arm'])} at {value_of(largest)} against {cut(largest['reference'])}"
     return (
-        f"{name}: {ends}. Against {against} a difference could be shown for {len(shown)} of "
-        f"{plural(len(known) - 1, 'run')}; {told}, over {n}.{rest}"
+        f"{name}: {ends}. Against the smallest value a difference could be shown for {len(shown)} of "
+        f"{plural(len(held), 'run')}; the largest is {against}: {with_interval(largest)}, over "
+        f"{plural(largest['num_paired'], 'paired sample')}.{rest}"
     )
+
+
+def value_of(row: Mapping[str, Any]) -> str:
+    """A run's value of a setting: a number without the digits of its arithmetic (1.1e-05), a long text cut."""
+    return cut(row["value"]) if row["number"] is None else f"{row['number']:.6g}"
 
 
 def frontier(frame: pd.DataFrame) -> str:

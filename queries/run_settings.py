@@ -14,7 +14,7 @@ from queries.settings import settings_of, shown
 
 TRAIN_SAMPLES: Final = "train_samples"
 """A setting that is counted, for sources that do not say how many examples a run was trained on."""
-_COLUMNS_OF_RUNS: Final = ("base_model", "model", "provider", "code_reference", "tags")
+_COLUMNS_OF_RUNS: Final = ("base_model", "model", "provider", "code_reference")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.A)
 _MAX_EXAMPLES = 5
 _MAX_TEXT = 200
@@ -83,7 +83,8 @@ def _said(runs: pd.DataFrame) -> dict[str, dict[str, Said]]:
             inherited = {} if parent is None else _settings(parent, "hyperparameters", "parent")
             own = _settings(row, "hyperparameters", "run") | _settings(row, "config", "run")
             given = {name: _said_by(name, row[name], "run") for name in _COLUMNS_OF_RUNS if isinstance(row[name], str)}
-            found[row["run_id"]] = inherited | own | given
+            tags = settings_of([row["tags"] if isinstance(row["tags"], str) else None], "tags").items()
+            found[row["run_id"]] = inherited | own | given | {name: _said_by(name, each, "run") for name, each in tags}
     return found
 
 

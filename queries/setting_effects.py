@@ -25,6 +25,7 @@ from queries.several import (
     number,
     verdicts,
 )
+from queries.stats import Floats
 
 _SHOWN = 20
 _COLUMNS: Final = (
@@ -35,6 +36,7 @@ _COLUMNS: Final = (
         "mean_ci_low",
         "mean_ci_high",
         "mean_ci_reason",
+        "reference",
         "num_paired",
         "delta_mean",
         "ci_low",
@@ -60,10 +62,10 @@ def setting_effect(
     evaluates, unless it has its own. More than 50 runs are cut, those that do not say the setting first.
     Columns: run_id, run_name, arm, split, step, setting, value (as text; NULL = the run does not say), number (where
     all values are numbers), said_by (`run` or `parent`), num_rollouts, num_samples (with the measure known), mean (over
-    these), mean_ci_low, mean_ci_high (95 %; NULL with mean_ci_reason); against the first row, on the samples both
-    share: num_paired, delta_mean, ci_low, ci_high (95 %; NULL with ci_reason), p_value (sign flip), p_value_holm
-    (adjusted for the runs), verdict (`higher`, `lower`, `not shown`); num_runs (that the filters leave, also where rows
-    are cut).
+    these), mean_ci_low, mean_ci_high (95 %; NULL with mean_ci_reason); against `reference` (the first of the rows above
+    that shares samples with it): num_paired, delta_mean, ci_low, ci_high (95 %; NULL with ci_reason), p_value (sign
+    flip), p_value_holm (adjusted for the runs), verdict (`higher`, `lower`, `not shown`); num_runs (that the filters
+    leave, also where rows are cut).
 
     Raises:
         QuestionError: There is no such measure, no run says such a setting, or `pair_by` is none there is.
@@ -82,14 +84,18 @@ def setting_effect(
     frame = frame.astype(dict.fromkeys(("delta_mean", "ci_low", "ci_high", "p_value"), float))
     frame["p_value_holm"] = holm(frame["p_value"].to_numpy(float))
     frame["verdict"] = pd.Series(verdicts(frame), dtype=object)
-    return frame[list(_COLUMNS)].astype({"step": "Int64", "num_paired": "Int64", "ci_reason": object})
+    return frame[list(_COLUMNS)].astype(
+        {"step": "Int64", "num_paired": "Int64", "ci_reason": object, "reference": object}
+    )
 
 
 def _rows(asked: Several, found: ArmMeans, measure: str, compared: list[int], seed: int) -> list[dict[str, Any]]:
     """What is said of each arm by itself, and of those at the places `compared` against the first."""
     means = found.means[measure]
-    p_values = dict(zip(compared, flips((means[compared] - means[0]).T, seed=seed, clusters=None), strict=True))
-    nothing = dict.fromkeys(("num_paired", "delta_mean", "ci_low", "ci_high", "ci_reason", "p_value"))
+    against = {place: first for place in compared if (first := _reference(means, place)) is not None}
+    deltas = means[list(against)] - means[list(against.values())]
+    p_values = dict(zip(against, flips(deltas.T, seed=seed, clusters=None), strict=True))
+    nothing = dict.fromkeys(("reference", "num_paired", "delta_mean", "ci_low", "ci_high", "ci_reason", "p_value"))
     rows = []
     for place, (each, who) in enumerate(zip(asked.arms, labels(asked), strict=True)):
         own = mean_of(means[place], None)
@@ -102,10 +108,19 @@ def _rows(asked: Several, found: ArmMeans, measure: str, compared: list[int], se
                 "mean": number(own.value),
                 **bounds(own.interval, "mean_"),
                 **nothing,
-                **(difference(means[0], means[place], p_values[place], found, seed) if place in p_values else {}),
             }
         )
+        if place in against:
+            base = against[place]
+            told = difference(means[base], means[place], p_values[place], found, seed)
+            rows[-1] |= {"reference": asked.arms[base].label, **told}
     return rows
+
+
+def _reference(means: Floats, place: int) -> int | None:
+    """The first arm that shares a sample with the one at a place, of those before it; None where there is none."""
+    shared = (np.isfinite(means[:place]) & np.isfinite(means[place])).any(axis=1)
+    return int(shared.argmax()) if shared.any() else None
 
 
 def _placed(store: Reading, chosen: list[Arm], setting: str, filters: Filters) -> tuple[pd.DataFrame, list[Arm]]:

@@ -49,13 +49,14 @@ def store(tmp_path: Path) -> Reading:
 def test_the_page_opens_with_every_run_against_the_baseline(store: Reading) -> None:
     offered = compare_arms.choices(arms(store), None)
     names = ["old", "old-ft", "new", "new-ft"]
-    found = several_choices.opening(offered, names, None)
+    found = several_choices.opening(offered, names, None, runs(store))
     assert found == ("old", ["old-ft", "new", "new-ft"])
-    assert several_choices.opening(offered, names, ("new", "new-ft")) == ("new", ["new-ft"])
+    assert several_choices.opening(offered, names, ("new", "new-ft"), runs(store)) == ("new", ["new-ft"])
     many = pd.DataFrame({"run_id": [f"r{n}" for n in range(20)], "arm": [f"r{n}@3" for n in range(20)], "kind": None})
-    opened = several_choices.opening(many, list(many["run_id"]), None)
-    assert opened is not None
-    assert opened[1] == [f"r{n}@3" for n in range(11, 19)] or len(opened[1]) == several_choices.MAX_OPENED
+    about = pd.DataFrame({"run_id": many["run_id"], "environments": [["air"]] * 10 + [["shop", "air"]] * 9 + [["x"]]})
+    # r19 is judged against r18, the last of the others; it is of another environment than that.
+    opened = several_choices.opening(many, list(many["run_id"]), None, about)
+    assert opened == ("r18@3", [f"r{n}@3" for n in range(10, 18)])
 
 
 def test_base_models_are_told_by_what_runs_say(store: Reading) -> None:
@@ -101,9 +102,10 @@ def test_a_setting_is_told_by_its_ends(store: Reading) -> None:
     frame = setting_effect(store, setting="hyperparameters.size")
     said = several_words.setting(frame, "reward")
     assert said.startswith("hyperparameters.size: reward 0.110 at 1 and 0.5")
-    assert "Against old (hyperparameters.size 1) a difference could be shown for 3 of 3 runs" in said
-    one = several_words.setting(frame.assign(value=["1", "1", "1", None]), "reward")
+    assert "a difference could be shown for 3 of 3 runs; the largest is new-ft at 4 against old: +0.41 [" in said
+    one = several_words.setting(frame.assign(value=["1", "1", "1", None], number=None), "reward")
     assert one.endswith("have 1: nothing to compare. 1 run does not say it.")
+    assert several_words.value_of({"value": "1.1000000000000001e-05", "number": 1.1000000000000001e-05}) == "1.1e-05"
     drawn = several_charts.along(frame, "reward", Looks({"old": "old"}), log_x=True)
     assert drawn.layout.xaxis.type == "log"
     assert [trace.x[0] for trace in drawn.data] == pytest.approx([1, 2, 3, 4])

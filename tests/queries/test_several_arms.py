@@ -299,6 +299,15 @@ def test_filters_choose_runs_and_steps(sized: Reading) -> None:
     assert [each.label for each in last_arms(arms(sized), Filters())] == ["eval", "large@5", "silent", "small@2"]
 
 
+def test_a_run_is_held_against_the_first_that_shares_samples(tmp_path: Path) -> None:
+    rows = [run_row(run, config=f'{{"size": {size}}}') for run, size in (("a", 1), ("b", 2), ("c", 3), ("d", 4))]
+    samples = {"a": "s", "b": "t", "c": "t", "d": "s"}
+    rollouts = [each for run, sample in samples.items() for each in attempts(run, {sample: [0.5]})]
+    frame = setting_effect(build_store(tmp_path, rollouts, rows), setting="config.size")
+    assert frame["reference"].fillna("").tolist() == ["", "", "b", "a"]
+    assert frame["num_paired"].fillna(0).tolist() == [0, 0, 1, 1]
+
+
 def test_samples_of_training_are_counted(sized: Reading) -> None:
     frame = setting_effect(sized, setting="train_samples")
     assert frame["number"].tolist()[:3] == [3, 4, 4]
