@@ -134,7 +134,8 @@ def _options(sides: dict[str, Any]) -> Chosen:
     leave_out, pair_by = _pairing()
     method = st.selectbox(
         "Interval", METHODS, key="interval", bind="query-params",
-        help="t on the per-sample differences; percentile and bca: bootstrap over samples.",
+        help="t on the per-sample differences; percentile and bca: bootstrap over samples; cautious: for few samples, "
+        "skewed differences and rare changes.",
     )  # fmt: skip
     cluster_by = st.selectbox(
         "Samples that are alike share", CLUSTER_BY, key="cluster_by", bind="query-params", accept_new_options=True,

@@ -13,9 +13,8 @@ from queries.compared import REPEATED, Compared, Sides, compared
 from queries.compared_samples import COSTS
 from queries.comparison import MEASURES, comparison
 from queries.connection import Reading
-from queries.pairing import clustered_or_plain
 from queries.power import detectable_difference, num_to_detect, variance_between
-from queries.stats import Estimate, Labels, cluster_codes, sample_mean
+from queries.stats import Estimate, Labels, cluster_codes, clustered_or_plain, sample_mean
 
 ALPHA = 0.025
 """Level of a one-sided claim: it holds where the two-sided 95 % interval lies beyond the margin."""

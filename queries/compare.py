@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,14 @@ from queries.pairing import Method, PairedDifference, holm, paired_difference, r
 from queries.power import detectable_difference, num_for_half_width
 from queries.quadrants import ROUNDING
 from queries.resampling import PValue, sign_flips
-from queries.stats import Floats, Labels, cluster_codes, clustered_mean, sample_mean
+from queries.stats import Floats, Labels, cluster_codes, clustered_mean, sample_mean, skewness
 
-METHODS: Final = ("t", "percentile", "bca")
-"""How an interval is had: t on the per-sample differences, or a bootstrap over samples (clusters: `cluster_by`)."""
+METHODS: Final = ("t", "percentile", "bca", "cautious")
+"""How an interval is had: t on the per-sample differences, or a bootstrap over samples (clusters: `cluster_by`).
+
+`cautious` is for few samples, skewed differences and rare changes, see `queries.cautious`; `queries.coverage` says how
+often each holds the true value.
+"""
 MARGIN = 0.05
 """Half width that counts as "precise" for a measure between 0 and 1; for the others a tenth of the larger mean."""
 NUM_FLIPS = 1_999
@@ -49,7 +53,8 @@ def compare(
     attempts pass or fail), p_value (p_method: sign flip, or exact McNemar), p_value_holm (adjusted for the measures),
     correlation (of the arms over samples), unpaired_delta, unpaired_ci_low, unpaired_ci_high (all samples, Welch),
     ratio, ratio_ci_low, ratio_ci_high (candidate mean / baseline mean), num_up, num_down (samples whose mean rose,
-    fell), num_missing_baseline, num_missing_candidate (samples of that arm without the measure), margin, num_needed
+    fell), skewness (of the per-sample differences, above 0 where a few rise far; NULL under three or where all are
+    equal), num_missing_baseline, num_missing_candidate (samples of that arm without the measure), margin, num_needed
     (samples for an interval of ± margin), mde (smallest true difference found with 80 % power), num_cluster_keys
     (different `cluster_key`s of the paired samples) and design_effect (variance of the difference by those clusters
     over that by samples; both NULL where no sample has one), bound_low, bound_high (reward within 0–1: the difference
@@ -94,11 +99,18 @@ def difference_of(
     p_value: PValue | None = None,
 ) -> PairedDifference:
     """The paired difference of a measure by name, with the interval that a reader chose."""
-    how: Method = "percentile" if method == "percentile" else "bca" if method == "bca" else "t"
+    how: Method = next((each for each in get_args(Method) if each == method), "t")
     base, cand = sides.baseline, sides.candidate
     is_graded = name in ("reward", "pass_rate")
     return paired_difference(
-        base, cand, seed=seed, clusters=clusters, method=how, p_value=p_value, pass_or_fail=is_graded
+        base,
+        cand,
+        seed=seed,
+        clusters=clusters,
+        method=how,
+        p_value=p_value,
+        pass_or_fail=is_graded,
+        within_one=is_within_one(name, sides),
     )
 
 
@@ -139,6 +151,7 @@ def _row(
         "ratio_ci_high": number(ratio.interval.high),
         "num_up": int((deltas > ROUNDING).sum()),
         "num_down": int((deltas < -ROUNDING).sum()),
+        "skewness": number(skewness(deltas)),
         "num_missing_baseline": _missing(found, "baseline", sides.baseline),
         "num_missing_candidate": _missing(found, "candidate", sides.candidate),
         "margin": margin,
@@ -166,9 +179,14 @@ def _missing(found: Compared, arm: str, values: Floats) -> int:
 
 def margin_of(name: str, sides: Sides, means: tuple[float, float]) -> float:
     """Half width that counts as precise: see `MARGIN`."""
-    if MEASURES[name] == "0–1" or (name == "reward" and is_share(sides)):
+    if is_within_one(name, sides):
         return MARGIN
     return max(map(abs, means)) / 10 or np.nan
+
+
+def is_within_one(name: str, sides: Sides) -> bool:
+    """Whether a measure by name lies between 0 and 1: by nature, or, of a reward, as it is here."""
+    return MEASURES[name] == "0–1" or (name == "reward" and is_share(sides))
 
 
 def is_share(sides: Sides) -> bool:

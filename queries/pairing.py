@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from queries.cautious import studentised, with_added_samples
 from queries.resampling import PValue, bootstrap, bootstrap_mean, bootstrap_name, sign_flip
 from queries.stats import (
     NOTHING,
@@ -21,14 +22,14 @@ from queries.stats import (
     Interval,
     Labels,
     cluster_codes,
-    clustered_mean,
+    clustered_or_plain,
     no_spread,
     sample_mean,
     scored,
     t_estimate,
 )
 
-Method = Literal["t", "percentile", "bca"]
+Method = Literal["t", "percentile", "bca", "cautious"]
 PASS_OR_FAIL = "Bonett–Price"
 """Name of the interval for single attempts that pass or fail."""
 
@@ -62,13 +63,16 @@ def paired_difference(
     confidence: float = 0.95,
     p_value: PValue | None = None,
     pass_or_fail: bool = False,
+    within_one: bool = False,
 ) -> PairedDifference:
     """Mean over samples of candidate minus baseline; both arms hold per-sample means, aligned, shape (n,).
 
     Interval by `method`: t on the differences (clustered where `clusters`, shape (n,), is given), or bootstrap over
     samples or clusters. Of a measure that may be `pass_or_fail`, where every value is 0 or 1 and samples stand for
     themselves, t gives way to `paired_proportions`, and the p-value is McNemar's. Else the p-value is the sign flip's,
-    unless one is given. `difference.num_missing` counts samples not in both arms.
+    unless one is given. `cautious` is for few samples, skew and rare changes: `with_added_samples` of a measure
+    `within_one` (both arms lie within 0 and 1), `studentised` of any other. `difference.num_missing` counts samples not
+    in both arms.
     Source: Miller 2024 (arXiv 2411.00640), section 4; small n after Bowyer et al. 2025 (arXiv 2503.01747).
 
     Raises:
@@ -83,10 +87,13 @@ def paired_difference(
     if pass_or_fail and clusters is None and is_pass_or_fail(base[both], cand[both]):
         gained, lost = int((deltas > 0).sum()), int((deltas < 0).sum())
         p_value = PValue(mcnemar(gained, lost), "exact McNemar", int(both.sum()))
-        if method == "t":
+        if method in ("t", "cautious"):
             interval = paired_proportions(gained, lost, int(both.sum()), confidence=confidence)
             estimate = replace(estimate, interval=interval)
-    if method != "t":
+    elif method == "cautious":
+        added = with_added_samples(deltas, clusters, confidence=confidence) if within_one else None
+        estimate = added or studentised(deltas, seed=seed, clusters=clusters, confidence=confidence)
+    if method in ("percentile", "bca"):
         interval = bootstrap_mean(deltas, seed=seed, clusters=clusters, method=method, confidence=confidence)
         estimate = replace(estimate, interval=interval)
     return PairedDifference(
@@ -101,13 +108,6 @@ def paired_difference(
         num_only_candidate=int((has_cand & ~has_base).sum()),
         num_neither=int((~has_base & ~has_cand).sum()),
     )
-
-
-def clustered_or_plain(values: ArrayLike, clusters: Labels | None, *, confidence: float = 0.95) -> Estimate:
-    """Mean over samples with its t interval: by clusters where labels, shape (n,), are given, else by sample."""
-    if clusters is None:
-        return sample_mean(values, confidence=confidence)
-    return clustered_mean(values, clusters, confidence=confidence)
 
 
 def unpaired_difference(baseline: ArrayLike, candidate: ArrayLike, *, confidence: float = 0.95) -> Estimate:

@@ -89,7 +89,7 @@ def bootstrap(
             return Interval.none(name, TOO_LARGE if totals.size else NOTHING)
     if clusters is not None and totals.shape[0] < MIN_CLUSTERS:
         return Interval.none(name, f"{MIN_CLUSTERS} clusters needed for a bootstrap, {totals.shape[0]} here")
-    if totals.shape[0] < (needed := ceil(1 - log2(1 - confidence))):
+    if totals.shape[0] < (needed := units_needed(confidence)):
         return Interval.none(name, f"n too small for a bootstrap: {needed} needed")
     resampled = resample(totals, statistic, seed=seed, num_resamples=num_resamples)
     if undefined := int(num_resamples - np.isfinite(resampled).sum()):
@@ -103,6 +103,11 @@ def bootstrap(
             return Interval.none(name, "the correction is undefined: the estimate lies outside all resamples")
     low, high = np.quantile(resampled, tails)
     return Interval(float(low), float(high), name)
+
+
+def units_needed(confidence: float = 0.95) -> int:
+    """Samples below which even their whole range covers less than asked: 1 − 2^(1−n) of the time for a median."""
+    return ceil(1 - log2(1 - confidence))
 
 
 def bootstrap_name(method: str, clusters: Labels | None) -> str:

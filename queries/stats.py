@@ -164,6 +164,13 @@ def clustered_mean(values: ArrayLike, clusters: Labels, *, confidence: float = 0
     return t_estimate(mean, error, num_clusters - 1, kept.size, missing, method, confidence)
 
 
+def clustered_or_plain(values: ArrayLike, clusters: Labels | None, *, confidence: float = 0.95) -> Estimate:
+    """Mean over samples with its t interval: by clusters where labels, shape (n,), are given, else by sample."""
+    if clusters is None:
+        return sample_mean(values, confidence=confidence)
+    return clustered_mean(values, clusters, confidence=confidence)
+
+
 def t_estimate(
     value: float, error: float, degrees: float, num: int, missing: int, method: str, confidence: float
 ) -> Estimate:
@@ -172,6 +179,20 @@ def t_estimate(
     if not (isfinite(value) and isfinite(half)):
         return Estimate(None, Interval.none(method, TOO_LARGE), num, missing)
     return Estimate(value, Interval(value - half, value + half, method), num, missing, error)
+
+
+def skewness(values: ArrayLike) -> float | None:
+    """How lopsided values are, shape (n,): m₃/m₂^1.5, above 0 for a long tail upwards; None under 3 or without spread.
+
+    Source: Joanes and Gill 1998, g₁; by hand because importing `scipy.stats`, against which it is tested, takes long.
+    """
+    kept, _ = scored(values)
+    if kept.size < 3 or no_spread(kept.min(), kept.max()):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = kept - kept.mean()
+        found = float((deviations**3).mean() / (deviations**2).mean() ** 1.5)
+    return found if isfinite(found) else None
 
 
 def t_intervals(

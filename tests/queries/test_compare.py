@@ -65,6 +65,7 @@ def test_means_are_over_paired_samples_of_attempts_that_are_known(store):
     assert reward["ci_low"] == pytest.approx(-0.1 - 12.7062 * 0.4, abs=1e-4)
     assert reward["ci_high"] == pytest.approx(-0.1 + 12.7062 * 0.4, abs=1e-4)
     assert (reward["num_up"], reward["num_down"]) == (1, 1)
+    assert math.isnan(reward["skewness"])
     # Signs (+.3, −.5): |−.2| is reached by all four patterns (±.8, ±.2).
     assert reward["p_value"] == 1.0
     # All scored samples: baseline (.3, 1, 0) and candidate (.6, .5, 1, 1).
@@ -157,7 +158,12 @@ def test_every_method_gives_the_same_difference_and_says_what_it_is(tmp_path, me
     reward = of(compare(found, **ARMS, method=method), "reward")
     assert reward["delta_mean"] == pytest.approx(0.1 + sum(0.01 * (n % 7) for n in range(30)) / 30)
     assert reward["ci_low"] < reward["delta_mean"] < reward["ci_high"]
-    expected = {"t": "t", "percentile": "percentile bootstrap", "bca": "BCa bootstrap"}
+    expected = {
+        "t": "t",
+        "percentile": "percentile bootstrap",
+        "bca": "BCa bootstrap",
+        "cautious": "t with two samples added",
+    }
     assert reward["ci_method"] == expected[method]
     again = of(compare(found, **ARMS, method=method), "reward")
     assert (again["ci_low"], again["ci_high"]) == (reward["ci_low"], reward["ci_high"])
