@@ -7,8 +7,10 @@ import pandas as pd
 
 from dashboard import comparability_words
 from dashboard.comparability_words import Checks, both, by_check, chance
-from dashboard.compare_words import by_measure, cut, fixed, with_interval
+from dashboard.compare_words import TITLES, by_measure, cut, fixed, with_interval
 from dashboard.words import number, percent, plural, whole
+from queries import coverage
+from queries.coverage import Coverage
 
 _KEYS: Final = {
     "sample_id": "sample_id",
@@ -16,8 +18,11 @@ _KEYS: Final = {
     "prompt_hash": "the prompt",
     "position": "their order alone",
 }
-SMALL = 20
-"""Fewer paired samples than this are few: where differences are skewed, a t interval is then known to be too narrow."""
+SMALL = 10
+"""With fewer paired samples nobody can tell whether differences are skewed."""
+_JUDGED: Final = ("reward", "pass_rate", "tool_calls", "turns", "output_tokens", "latency_s", "cost_usd")
+_NAMED = 3
+"""Measures of which a sentence gives the figures."""
 
 
 def cautions(measures: pd.DataFrame, failures: pd.DataFrame, checks: pd.DataFrame) -> list[str]:
@@ -34,10 +39,8 @@ def cautions(measures: pd.DataFrame, failures: pd.DataFrame, checks: pd.DataFram
         *comparability_words.endings(found),
         *_queueing(by_measure(measures)),
         *_alike(reward),
+        *_intervals(measures),
     ]
-    if 0 < reward["num_paired"] < SMALL:
-        n = plural(reward["num_paired"], "paired sample")
-        said.append(f"only {n}: where differences are skewed, an interval from so few is somewhat too narrow.")
     return [_sentence(each) for each in said]
 
 
@@ -61,6 +64,45 @@ def nothing_pairs(pairing: pd.DataFrame, checks: pd.DataFrame, pair_by: str) -> 
     return " ".join([text, *map(_sentence, different)])
 
 
+def _intervals(measures: pd.DataFrame) -> Iterator[str]:
+    """Whether intervals of such data are known to hold the true value less often than they say (`COVERAGE.md`)."""
+    rows = by_measure(measures)
+    num = rows["reward"]["num_paired"]
+    if 0 < num < SMALL:
+        row = coverage.worst()
+        least = f", and if they are, a 95 % interval may hold the true value in only {percent(row.share)} of cases"
+        yield f"only {plural(num, 'paired sample')}: too few to tell whether their differences are skewed{least}."
+        return
+    found = {name: _caution(rows[name]) for name in _JUDGED}
+    short = {name: row for name, row in found.items() if row is not None}
+    if not short:
+        return
+    figures = [f"{percent(row.share)} of cases for {TITLES[name]}" for name, row in list(short.items())[:_NAMED]]
+    more = f" and fewer than {percent(coverage.SHORT)} for {len(short) - _NAMED} more" if len(short) > _NAMED else ""
+    why = "differences by sample are so skewed, or so many are 0"
+    text = f"{why}, that intervals called 95 % hold the true value in about "
+    yield f"{text}{', '.join(figures)}{more}{_remedies(short)}."
+
+
+def _caution(row: Mapping[str, Any]) -> Coverage | None:
+    if pd.isna(row["ci_low"]) or pd.isna(row["skewness"]):
+        return None
+    unchanged = 1 - (row["num_up"] + row["num_down"]) / row["num_paired"]
+    return coverage.caution(row["ci_method"], row["num_clusters"], row["skewness"], unchanged)
+
+
+def _remedies(short: Mapping[str, Coverage]) -> str:
+    """Whether the cautious interval would do, or comes closer, or only more samples help."""
+    remedies = {name: coverage.remedy(row) for name, row in short.items()}
+    found = {name: row for name, row in remedies.items() if row is not None}
+    if not found:
+        return "; no other interval does better, only more samples help"
+    if len(found) == len(short) and not any(row.falls_short for row in found.values()):
+        return "; the interval “cautious” (under Options) keeps what it says"
+    closer = ", ".join(f"{percent(row.share)} for {TITLES[name]}" for name, row in found.items())
+    return f"; the interval “cautious” (under Options) comes closer: {closer}"
+
+
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
@@ -78,7 +120,7 @@ def _queueing(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 def _alike(reward: Mapping[str, Any]) -> Iterator[str]:
     """That samples of one cluster resemble one another, where intervals do not say so yet."""
-    if pd.notna(reward["design_effect"]) and reward["design_effect"] > 1.2 and reward["ci_method"] != "clustered t":
+    if pd.notna(reward["design_effect"]) and reward["design_effect"] > 1.2 and "cluster" not in reward["ci_method"]:
         yield (
             f"the {plural(reward['num_paired'], 'paired sample')} come from {whole(reward['num_cluster_keys'])} "
             "clusters (cluster_key) and resemble one another within them: by cluster the interval is "

@@ -9,6 +9,7 @@ from queries.comparability import comparability
 from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
+from queries.coverage import caution
 from tests.conftest import ROOT
 from tests.stores import build_store, call, rollout
 
@@ -58,7 +59,8 @@ def test_an_interval_that_holds_0_is_no_finding(tmp_path):
     assert "tool calls 0 (no interval: all values are equal" in said
     assert said.endswith("over 4 paired samples. Counting any difference, better on 2 samples and worse on 1.")
     assert compare_cautions.cautions(measures, failures, checks) == [
-        "Only 4 paired samples: where differences are skewed, an interval from so few is somewhat too narrow."
+        "Only 4 paired samples: too few to tell whether their differences are skewed, and if they are, a 95 % interval "
+        "may hold the true value in only 71 % of cases."
     ]
     figure = compare_words.figures(measures)[0]
     assert (figure.value, figure.good) == ("0.505", None)
@@ -102,8 +104,34 @@ def test_cautions_name_failures_unpaired_unscored_and_versions(tmp_path):
         "Infrastructure and grader failures end 0 % of the baseline's and 33 % of the candidate's rollouts, "
         "though chance could explain it; whatever those would have scored, the mean reward differs by −0.25 to 0.25.",
         "1 of 3 rollouts of the candidate has no reward and is left out of it.",
-        "Only 2 paired samples: where differences are skewed, an interval from so few is somewhat too narrow.",
+        "Only 2 paired samples: too few to tell whether their differences are skewed, and if they are, a 95 % interval "
+        "may hold the true value in only 71 % of cases.",
     ]
+
+
+def skewed_costs(num):
+    """Rewards that gain evenly; calls of which one sample in ten needs many more."""
+    for n in range(num):
+        yield of(f"s{n:03}", 0, 0.3, calls=1)
+        yield of(f"s{n:03}", 1, 0.3 + 0.01 * (n % 7), calls=1 + n % 2 + 20 * (n % 10 == 0))
+
+
+def test_intervals_that_are_known_to_fall_short_are_said_to(tmp_path):
+    store = build_store(tmp_path, list(skewed_costs(20)))
+    measures, failures, checks = answers(store)
+    calls = measures.set_index("measure").loc["tool_calls"]
+    # Calls: two samples of 20 and ten of 1, eight of 0.
+    assert (calls["ci_method"], round(calls["skewness"], 1), calls["num_up"]) == ("t", 2.6, 12)
+    (said,) = compare_cautions.cautions(measures, failures, checks)
+    row = caution("t", 20, calls["skewness"], 0.4)
+    assert row.falls_short
+    assert said.startswith(
+        "Differences by sample are so skewed, or so many are 0, that intervals called 95 % hold the true value in "
+        f"about {100 * row.share:.0f} % of cases for tool calls; "
+    )
+    # A hundred of them, or an interval that holds, is no reason to warn.
+    cautious = compare(store, **SIDES, method="cautious")
+    assert [each for each in compare_cautions.cautions(cautious, failures, checks) if "for reward" in each] == []
 
 
 def test_when_nothing_pairs_the_keys_that_would_are_named(tmp_path):
