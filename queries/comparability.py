@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from queries.comparison import Comparison, comparison
-from queries.connection import Reading
+from queries.connection import Reading, at_once
 from queries.pairing import holm
 from queries.resampling import sign_flips
 from queries.settings import canonical, is_decoding, is_limit, settings_of, shown
@@ -76,9 +76,8 @@ def comparability(
     asked = comparison(store, baseline, candidate, split, environments, pair_by)
     run_ids = sorted({asked.baseline.run_id, asked.candidate.run_id})
     parameters = {**asked.parameters(), "run_ids": run_ids}
-    samples = store.ask("comparability_samples", parameters)
-    values = store.ask("comparability", parameters)
-    prompts = store.ask("comparability_system_prompts", parameters)
+    names = ("comparability", "comparability_samples", "comparability_system_prompts", "run_descriptions", "run_codes")
+    values, samples, prompts, described, codes = at_once(lambda name: store.ask(name, parameters), names)
     prompts = prompts[
         (prompts["baseline_prompt"] != "") | (prompts["candidate_prompt"] != "")
     ]  # not all sources keep it
@@ -86,7 +85,7 @@ def comparability(
         **_samples(samples, pair_by),
         **_fields(values),
         "system_prompt": _pairs(prompts["baseline_prompt"], prompts["candidate_prompt"]),
-        **_settings(store, asked),
+        **_settings(described, codes, asked),
         "split": _sets({str(asked.baseline.split)}, {str(asked.candidate.split)}),
         "step_kind": _sets({_kind(asked.baseline.step)}, {_kind(asked.candidate.step)}),
         "attempts": _attempts(samples),
@@ -201,10 +200,9 @@ def _version(text: str) -> str:
     return f"{one['grader']} {one['version']}"
 
 
-def _settings(store: Reading, asked: Comparison) -> dict[str, Row]:
+def _settings(described: pd.DataFrame, codes: pd.DataFrame, asked: Comparison) -> dict[str, Row]:
     """Limits, decoding and code of the two runs, as far as both name the same settings."""
     ids = asked.baseline.run_id, asked.candidate.run_id
-    described = store.ask("run_descriptions", {"run_ids": sorted(set(ids))})
     runs = [described[described["run_id"] == each] for each in ids]
     settings = [settings_of([*run["hyperparameters"].dropna(), *run["config"].dropna()], "config") for run in runs]
     found = {}
@@ -214,8 +212,8 @@ def _settings(store: Reading, asked: Comparison) -> dict[str, Row]:
         found[check] = _sets(sides[0], sides[1])
         different = [name for name in names if canonical(settings[0][name]) != canonical(settings[1][name])]
         found[check]["num_shared"] = len(names) - len(different)
-    codes = store.ask("run_codes", {"run_ids": sorted(set(ids))}).set_index("run_id")["code_reference"].dropna()
-    found["code"] = _sets(*({str(codes[each])} if each in codes else set() for each in ids))
+    known = codes.set_index("run_id")["code_reference"].dropna()
+    found["code"] = _sets(*({str(known[each])} if each in known else set() for each in ids))
     return found
 
 

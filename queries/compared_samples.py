@@ -1,6 +1,7 @@
 """Questions about two arms, sample by sample: the differences of each sample, and the quadrants they fall into."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -186,11 +187,19 @@ class _Judged:
 
 
 def _judged(store: Reading, asked: Comparison, cost: str, eps_reward: float | None, eps_cost: float | None) -> _Judged:
-    """Judge every sample that both arms attempted."""
+    """Judge every sample that both arms attempted; how samples are clustered makes no difference to it."""
     if cost not in COSTS:
         raise QuestionError(f"cost must be one of {', '.join(COSTS)}, not {cost!r}")
     if any(eps is not None and not 0 <= eps < np.inf for eps in (eps_reward, eps_cost)):
         raise QuestionError("a dead-band is a width of 0 or more")
+    return _judgement(store, replace(asked, cluster_by="sample"), cost, eps_reward, eps_cost)
+
+
+@lru_cache(maxsize=2)
+def _judgement(
+    store: Reading, asked: Comparison, cost: str, eps_reward: float | None, eps_cost: float | None
+) -> _Judged:
+    """`_judged`, kept for the questions that a page asks of the same comparison."""
     frame = store.ask("compare_quadrants", asked.parameters() | {"cost_measure": cost})
     arms = [frame[frame["arm"] == name] for name in ("baseline", "candidate")]
     base, cand = (

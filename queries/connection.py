@@ -5,12 +5,13 @@ questions share. After that external access is off and the configuration locked;
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pandas as pd
@@ -26,6 +27,10 @@ MANY_FILES = 500
 """Files of a store from which questions about a few runs are asked of the files of these runs alone: to plan a query
 over the files of 2 000 runs takes longer than to read those of two."""
 FEW_RUNS = 50
+AT_ONCE = 4
+"""Statements asked at the same time at most."""
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,16 @@ def _narrowed(store: Reading, run_ids: tuple[str, ...]) -> duckdb.DuckDBPyConnec
     catalog.views(store.root, kept, connection)
     _share_and_lock(connection, store.root)
     return connection
+
+
+def at_once(asked: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+    """What a function that asks finds for each item, asked at the same time: planning a statement takes one core only.
+
+    Raises:
+        QuestionError: As the function, for the first item that fails.
+    """
+    with ThreadPoolExecutor(max_workers=max(1, min(len(items), AT_ONCE))) as pool:
+        return list(pool.map(asked, items))
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

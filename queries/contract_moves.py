@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ingest.errors import QuestionError
 from queries.comparison import Comparison, comparison
-from queries.connection import Reading
+from queries.connection import Reading, at_once
 from queries.filters import Filters
 from queries.frames import floats, insert_after
 from queries.limits import Limit, set_limits
@@ -48,7 +48,10 @@ def contract_moves(
     """
     asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
     held = set_limits(store, Filters().only(asked.baseline.run_id, asked.candidate.run_id), limits)
-    return pd.DataFrame([{"limit": each.text, **_moves(asked, each, _samples(store, asked, each))} for each in held])
+    samples = at_once(lambda each: _samples(store, asked, each), held)
+    return pd.DataFrame(
+        [{"limit": each.text, **_moves(asked, each, own)} for each, own in zip(held, samples, strict=True)]
+    )
 
 
 def _moves(asked: Comparison, limit: Limit, samples: pd.DataFrame) -> dict[str, Any]:
@@ -106,8 +109,8 @@ def contract_moved_samples(
     asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
     held = set_limits(store, Filters().only(asked.baseline.run_id, asked.candidate.run_id), limits)
     frames = []
-    for each in held:
-        samples = _samples(store, asked, each).dropna(subset=["share_over_baseline", "share_over_candidate"])
+    for each, found in zip(held, at_once(lambda each: _samples(store, asked, each), held), strict=True):
+        samples = found.dropna(subset=["share_over_baseline", "share_over_candidate"])
         samples = samples[samples["move"] == move] if move is not None else samples
         base, cand = (floats(samples, f"share_over_{arm}") for arm in ("baseline", "candidate"))
         insert_after(samples, "share_over_candidate", {"delta": cand - base})

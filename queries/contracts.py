@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from queries.connection import Reading
+from queries.connection import Reading, at_once
 from queries.distributions import groups
 from queries.filters import EVERYTHING, Filters
 from queries.frames import floats, insert_after, mean_intervals
@@ -71,9 +71,8 @@ def contract_shares(
         QuestionError: There is no such limit or grouping, or no limit at all.
     """
     check_grouping(by)
-    return pd.concat(
-        [_shares(store, filters, each, by) for each in set_limits(store, filters, limits)], ignore_index=True
-    )
+    held = set_limits(store, filters, limits)
+    return pd.concat(at_once(lambda each: _shares(store, filters, each, by), held), ignore_index=True)
 
 
 def _shares(store: Reading, filters: Filters, limit: Limit, by: str) -> pd.DataFrame:
@@ -181,11 +180,10 @@ def contract_penalties(
 
 def _of_each(question: str, store: Reading, filters: Filters, limits: str | None, by: str) -> pd.DataFrame:
     """The answers to a question about one limit, one limit after the other."""
-    frames = []
-    for each in set_limits(store, filters, limits):
-        frame = store.ask(question, _parameters(filters, each, by))
+    held = set_limits(store, filters, limits)
+    frames = at_once(lambda each: store.ask(question, _parameters(filters, each, by)), held)
+    for each, frame in zip(held, frames, strict=True):
         frame.insert(0, "limit", each.text)
-        frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 

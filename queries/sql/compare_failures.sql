@@ -2,8 +2,23 @@
 -- Grain: arm; ordered by it.
 -- num_…: counts; …_rate: 0–1 over rollouts whose status is known (failure = infra_error or grader_error), NULL where it
 -- is known of none; tool_error_rate: failed calls / calls; num_wrappers: parallel wrappers, failed = none ran.
-WITH r AS (
+WITH r AS MATERIALIZED (
+    SELECT
+        arm, run_id, rollout_id, pair_key, sample_id, environment, reward, status, is_failed, num_tool_calls,
+        num_tool_errors
     FROM compared_rollouts($baseline, $candidate, $environments, 'sample_id')
+),
+
+each_wrapper AS (
+    SELECT
+        r.arm,
+        bool_or(coalesce(c.is_executed, TRUE)) AS is_executed
+    FROM tool_calls AS c
+    INNER JOIN r ON c.run_id = r.run_id AND c.rollout_id = r.rollout_id
+    WHERE
+        c.wrapper_id IS NOT NULL
+        AND list_contains([struct_extract($baseline, 'run_id'), struct_extract($candidate, 'run_id')], c.run_id)
+    GROUP BY r.arm, c.rollout_id, c.wrapper_id
 ),
 
 wrappers AS (
@@ -11,7 +26,7 @@ wrappers AS (
         arm,
         count(*) AS num_wrappers,
         count(*) FILTER (NOT is_executed) AS num_failed
-    FROM arm_wrappers($baseline, $candidate, $environments)
+    FROM each_wrapper
     GROUP BY arm
 )
 

@@ -1,5 +1,5 @@
 -- The arms of a comparison, rollout by rollout. An arm is a struct {run_id, split, step}; split and step match exactly,
--- NULL included. What is made of them sample by sample stands in comparison.sql.
+-- NULL included.
 
 -- One row per rollout of each of some arms, a list of structs that have the name of theirs as `arm` beside the rest.
 -- sample_suffix: the sample's id after its last `/`, `:` or `#`; sample_position: its sample's place, from 1, in the

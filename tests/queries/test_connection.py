@@ -6,12 +6,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.errors import StoreError
+from ingest.errors import QuestionError, StoreError
 from queries import connection
+from queries.arms import arms
 from queries.compare import compare
-from queries.connection import Reading, open_store
+from queries.connection import Reading, at_once, open_store
 from queries.curves import reward_curve
 from queries.filters import EVERYTHING, Filters
+from queries.rollouts import rollouts
 from queries.runs import runs
 from tests.stores import build_store, rollout
 
@@ -59,3 +61,19 @@ def test_the_narrow_connection_is_locked_too(store: Reading, monkeypatch: pytest
     for forbidden in ("SET threads = 1", "COPY (SELECT 1) TO '/tmp/x.csv'", "FROM read_text('/etc/hostname')"):
         with pytest.raises(duckdb.Error):
             narrow.execute(forbidden)
+
+
+def test_several_things_are_asked_at_once_and_answered_in_their_order(tmp_path: Path) -> None:
+    made = [rollout("a", sample_id=f"s{n}", step=n, split="valid", reward=n / 9) for n in range(9)]
+    opened = build_store(tmp_path, made)
+    found = at_once(lambda step: rollouts(opened, Filters(step_from=step, step_to=step)), range(9))
+    assert [frame["step"].tolist() for frame in found] == [[step] for step in range(9)]
+    with pytest.raises(QuestionError, match="no question"):
+        at_once(lambda name: opened.ask(name, {}), ["run_names", "nothing"])
+    assert at_once(lambda name: opened.ask(name, {}), []) == []
+
+
+def test_arms_are_looked_up_once_and_nobody_writes_into_the_answer(tmp_path: Path) -> None:
+    opened = build_store(tmp_path, [rollout("a", sample_id="s", step=0, split="valid", reward=1.0)])
+    arms(opened).loc[:, "run_id"] = "written"
+    assert arms(opened)["run_id"].tolist() == ["a"]
