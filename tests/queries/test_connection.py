@@ -75,5 +75,6 @@ def test_several_things_are_asked_at_once_and_answered_in_their_order(tmp_path: 
 
 def test_arms_are_looked_up_once_and_nobody_writes_into_the_answer(tmp_path: Path) -> None:
     opened = build_store(tmp_path, [rollout("a", sample_id="s", step=0, split="valid", reward=1.0)])
-    arms(opened).loc[:, "run_id"] = "written"
+    found = arms(opened)
+    found.loc[:, "run_id"] = "written"
     assert arms(opened)["run_id"].tolist() == ["a"]
