@@ -38,6 +38,6 @@ def _row(study: CaseStudy, present: Collection[str]) -> bool:
             st.markdown(f"**{parts.plain(study.title)}**")
             st.caption(parts.plain(study.summary))
         if set(study.runs) <= set(present):
-            go(f"Read: its {plural(len(study.runs), 'run')}", "", {"run": study.runs})
+            go(f"In this store: {plural(len(study.runs), 'run')}", "", {"run": study.runs})
             return False
         return st.button("Read it", key=f"read_{study.name}", help=f"Adds {plural(len(study.runs), 'run')}.")

@@ -61,3 +61,19 @@ def test_it_works_under_a_base_path(small_store: Path, page: Page) -> None:
         page.get_by_role("link", name="Reward curves").click()
         page.wait_for_url(re.compile(r"/observatory/\w+\?.*run=job"))
         settled(page)
+
+
+def test_a_case_study_is_read_with_one_click_and_found_again(tmp_path: Path, page: Page) -> None:
+    for address in serve(tmp_path):
+        page.goto(address)
+        settled(page)
+        expect(page.get_by_role("heading", name="Nothing has been read yet")).to_be_visible()
+        page.get_by_text("Published case studies, as synthetic data").click()
+        page.locator(".st-key-case_study_slides").get_by_role("button", name="Read it").click()
+        expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=2 * WAIT_MS)
+        settled(page)
+        expect(page.get_by_text(re.compile(r"^3 runs, 1.340 rollouts\."))).to_be_visible()
+        page.get_by_text("Published case studies, as synthetic data").click()
+        page.locator(".st-key-case_study_slides").get_by_role("link", name="In this store: 3 runs").click()
+        page.wait_for_url(re.compile(r"run=slides-baseline&run=slides-rft&run=slides-tuned"))
+        settled(page)
