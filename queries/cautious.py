@@ -15,6 +15,8 @@ from queries.stats import Estimate, Floats, Interval, Labels, cluster_codes, clu
 
 ADDED: Final = "t with two samples added"
 """Name of the interval of `with_added_samples`."""
+MAX_RESAMPLED = 2_000
+"""With more samples (clusters) t holds by itself (`COVERAGE.md`), and resampling them would take seconds a measure."""
 
 
 def with_added_samples(values: ArrayLike, clusters: Labels | None = None, *, confidence: float = 0.95) -> Estimate:
@@ -59,7 +61,8 @@ def studentised(
     The bootstrap's is x̄ − t*·SE, with t* the quantiles of (x̄* − x̄)/SE* over resamples of samples (whole clusters, where
     `clusters` is given), which are as skewed as the values: it reaches further towards a long tail. No interval where t
     has none, with fewer than 6 samples or 20 clusters, or where so few samples differ that too many resamples have no
-    spread. Source: Efron and Tibshirani 1993, chapter 12; Hall 1988 (Ann. Stat. 16).
+    spread. Of more than `MAX_RESAMPLED` samples it is t's alone, and so named.
+    Source: Efron and Tibshirani 1993, chapter 12; Hall 1988 (Ann. Stat. 16).
     """
     found = clustered_or_plain(values, clusters, confidence=confidence)
     name = bootstrap_name("studentised", clusters)
@@ -69,6 +72,8 @@ def studentised(
     kept = np.isfinite(array)
     columns = np.column_stack((array[kept] - found.value, np.ones(found.num)))
     units = columns if clusters is None else cluster_sums(columns, cluster_codes(clusters)[kept])
+    if len(units) > MAX_RESAMPLED:
+        return found
     needed, what = (units_needed(confidence), "samples") if clusters is None else (MIN_CLUSTERS, "clusters")
     if len(units) < needed:
         return replace(

@@ -38,8 +38,8 @@ Where a row is bold in every column, no interval helps; only more samples do.
 _NOTES: Final = """\
 `t` is Bonett and Price's interval where single attempts pass or fail, and clustered where samples come in clusters;
 `cautious` is the same for single attempts, else t with two samples added for what lies between 0 and 1, one that gained
-all and one that lost all, and for anything else the wider of t and the studentised bootstrap. `unpaired` is Welch's
-interval for arms on different samples.
+all and one that lost all, and for anything else the wider of t and the studentised bootstrap (t alone with more than
+2 000 samples). `unpaired` is Welch's interval for arms on different samples.
 """
 
 

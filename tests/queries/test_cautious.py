@@ -128,6 +128,12 @@ def test_clusters_of_one_are_samples():
     assert clustered.interval.method == "studentised cluster bootstrap"
 
 
+def test_of_very_many_samples_t_is_enough():
+    values = np.random.default_rng(6).lognormal(size=2_001)
+    assert studentised(values, seed=0) == sample_mean(values)
+    assert studentised(values[1:], seed=0).interval.method == "studentised bootstrap"
+
+
 @pytest.mark.parametrize(
     ("values", "clusters", "reason"),
     [
