@@ -33,6 +33,7 @@ with top:
     for caution in distribution_words.cautions(summary, everything):
         parts.warning(caution)
     parts.warning(distribution_words.without_interval(percentiles))
+    parts.warning(distribution_words.not_independent(shares, groups))
     percentile_figures(percentiles, looks, measure)
 
 curve = data.ask("survival", filters, measure=name, by=by)
