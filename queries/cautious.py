@@ -71,7 +71,7 @@ def studentised(
     array = np.asarray(values, dtype=np.float64)
     kept = np.isfinite(array)
     columns = np.column_stack((array[kept] - found.value, np.ones(found.num)))
-    units = columns if clusters is None else cluster_sums(columns, cluster_codes(clusters)[kept])
+    units = columns if clusters is None else cluster_sums(columns, cluster_codes(cluster_codes(clusters)[kept]))
     if len(units) > MAX_RESAMPLED:
         return found
     needed, what = (units_needed(confidence), "samples") if clusters is None else (MIN_CLUSTERS, "clusters")

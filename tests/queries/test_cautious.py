@@ -128,6 +128,14 @@ def test_clusters_of_one_are_samples():
     assert clustered.interval.method == "studentised cluster bootstrap"
 
 
+def test_a_cluster_of_which_nothing_is_known_is_none():
+    values = np.random.default_rng(7).lognormal(size=60)
+    clusters = np.repeat(np.arange(30), 2)
+    more = studentised([nan, nan, *values], seed=1, clusters=[-1, -1, *clusters])
+    assert more.interval == studentised(values, seed=1, clusters=clusters).interval
+    assert more.num_missing == 2
+
+
 def test_of_very_many_samples_t_is_enough():
     values = np.random.default_rng(6).lognormal(size=2_001)
     assert studentised(values, seed=0) == sample_mean(values)
