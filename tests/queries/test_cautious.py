@@ -132,7 +132,8 @@ def test_a_cluster_of_which_nothing_is_known_is_none():
     values = np.random.default_rng(7).lognormal(size=60)
     clusters = np.repeat(np.arange(30), 2)
     more = studentised([nan, nan, *values], seed=1, clusters=[-1, -1, *clusters])
-    assert more.interval == studentised(values, seed=1, clusters=clusters).interval
+    alone = studentised(values, seed=1, clusters=clusters)
+    assert (more.interval.low, more.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
     assert more.num_missing == 2
 
 
