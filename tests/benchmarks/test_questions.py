@@ -37,8 +37,9 @@ FEW_RUNS = 100
 """With more runs seconds are only reported: every question plans over the files of all of them."""
 REPEATS = 3
 ONE_RUN, OTHER_RUN = "run-0000", "run-0001"
-AFTER_A_CLICK = re.compile(r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf")
-"""Questions no page asks before the reader picks something."""
+FOUR = ("old_base", "old_tuned", "new_base", "new_tuned")
+AFTER_A_CLICK = re.compile(r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing")
+"""Questions no page asks before the reader picks something, or only where nothing pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     train = replace(chosen, splits=("train",))
     one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
     sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
+    runs = {"baseline": ONE_RUN, "candidate": OTHER_RUN}
+    several = (f"{ONE_RUN}@0", ONE_RUN, f"{OTHER_RUN}@0", OTHER_RUN)
     compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
     compared += ("compare_quadrants", "compare_power")
     learned = ("learnability_summary", "dead_samples", "learnability", "signal_by_group_size", "attempt_curve")
@@ -90,7 +93,17 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         ],
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
-        "Run diff": [Asked("run_diff", None, {"baseline": ONE_RUN, "candidate": OTHER_RUN})],
+        "Run diff": [
+            *(Asked(each, None, runs) for each in ("run_diff", "prompt_differences")),
+            Asked("varying_settings", None, {"runs": (ONE_RUN, OTHER_RUN)}),
+        ],
+        "Several arms": [
+            *(Asked("arms"), Asked("runs", chosen), Asked("arm_facts", None, {"arms": several})),
+            Asked("compare_several", None, {"baseline": several[0], "candidates": several[1:]}),
+            Asked("base_model_change", None, dict(zip(FOUR, several, strict=True))),
+            *(Asked("run_settings", chosen), Asked("setting_effect", chosen, {"setting": "train_samples"})),
+            Asked("frontier", None, {"arms": several}),
+        ],
         "Checkpoints": [
             *(Asked(each, one) for each in ("checkpoint_choice", "checkpoint_figures", "step_deltas")),
             Asked("reward_curve", replace(one, splits=("train",))),
