@@ -46,6 +46,8 @@ FIELDS: Final[Mapping[str, str]] = {
 UNITS: Final = {"latency_s": " s", "queue_latency_s": " s", "cost_usd": " US$", "tool_output_bytes": " bytes"}
 _FIGURES = ("reward", "tool_calls", "turns", "output_tokens", "latency_s", "tool_calls_failed", "repeats", "pass_rate")
 _NUM_FIGURES = 5
+_MOST = 6
+"""Decimals of a difference at most."""
 _MORE_IS_BETTER = ("reward", "pass_rate", "tool_calls_succeeded")
 MAX_PICKED: Final = 100
 """Samples of a quadrant whose rollouts are listed."""
@@ -53,12 +55,12 @@ _NEITHER = ("tool_calls", "turns", "sequential_rounds", "tool_output_tokens", "t
 """How the agent goes about it: neither more nor less of it is better in itself."""
 
 
-def verdict(measures: pd.DataFrame, failures: pd.DataFrame) -> str:
-    """The finding: reward and tool calls with intervals, over how many paired samples, on how many better or worse."""
+def verdict(measures: pd.DataFrame, failures: pd.DataFrame, cost: str = "tool_calls") -> str:
+    """The finding: reward and a cost with intervals, over how many paired samples, on how many better or worse."""
     rows = by_measure(measures)
     labels = failures.set_index("arm")["label"]
     lead = f"{_label(labels['candidate'])} against {_label(labels['baseline'])}: "
-    shown = [name for name in ("reward", "tool_calls") if rows[name]["num_paired"]]
+    shown = [name for name in ("reward", cost) if rows[name]["num_paired"]]
     shown = shown or [name for name in TITLES if rows[name]["num_paired"]][:1]
     if not shown:
         return f"{lead}nothing can be compared, because no sample is known in both arms."
@@ -78,13 +80,15 @@ def _label(arm: str) -> str:
 
 
 def _difference(name: str, row: Mapping[str, Any]) -> str:
-    title = TITLES[name]
+    title, unit = TITLES[name], UNITS.get(name, "")
     if pd.isna(row["ci_low"]):
-        return f"{title} {_signed(row['delta_mean'], row)} (no interval: {row['ci_reason']})"
+        return f"{title} {_signed(row['delta_mean'], row)}{unit} (no interval: {row['ci_reason']})"
     if not row["ci_low"] <= 0 <= row["ci_high"]:
-        return f"{title} {with_interval(row)}"
+        return f"{title} {with_interval(row)}{unit}"
     needed = "" if pd.isna(row["num_needed"]) or row["num_needed"] <= row["num_paired"] else _needed(row)
-    return f"no difference in {title} could be shown ({with_interval(row)}, n = {whole(row['num_paired'])}{needed})"
+    return (
+        f"no difference in {title} could be shown ({with_interval(row)}{unit}, n = {whole(row['num_paired'])}{needed})"
+    )
 
 
 def _needed(row: Mapping[str, Any]) -> str:
@@ -105,10 +109,16 @@ def _signed(value: float, row: Mapping[str, Any]) -> str:
 
 
 def fixed(value: float, row: Mapping[str, Any]) -> str:
-    """Two significant digits of the difference, or of a tenth of its interval's width where that is larger."""
-    has_interval = pd.notna(row["ci_low"])
-    width = max(abs(row["delta_mean"]), (row["ci_high"] - row["ci_low"]) / 10 if has_interval else 0.0)
-    return decimals(value, min(max(0, 1 - math.floor(math.log10(width))), 6) if width > 0 else 0)
+    """Two significant digits of the difference, or of a tenth of its interval's width where that is larger.
+
+    As many more as it takes for a bound beside 0 not to read as 0: whether the interval holds it is the finding.
+    """
+    bounds = [abs(each) for each in (row["ci_low"], row["ci_high"]) if pd.notna(each)]
+    width = max(abs(row["delta_mean"]), (row["ci_high"] - row["ci_low"]) / 10 if bounds else 0.0)
+    digits = min(max(0, 1 - math.floor(math.log10(width))), _MOST) if width > 0 else 0
+    while digits < _MOST and any(0.5 * 10**-_MOST <= each < 0.5 * 10**-digits for each in bounds):
+        digits += 1
+    return decimals(value, digits)
 
 
 def figures(measures: pd.DataFrame) -> list[Figure]:

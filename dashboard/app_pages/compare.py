@@ -59,7 +59,7 @@ claims = data.ask("compare_claims", **chosen.claimed)
 samples = data.ask("compare_samples", **chosen.judged)
 slices = data.ask("compare_slices", **chosen.paired, cost=chosen.cost)
 with top:
-    parts.verdict(f"{compare_words.verdict(measures, failures)} {claim_words.claim(claims)}")
+    parts.verdict(f"{compare_words.verdict(measures, failures, chosen.cost)} {claim_words.claim(claims)}")
     for each in compare_cautions.cautions(measures, failures, checks):
         parts.warning(each)
     parts.figures(compare_words.figures(measures))

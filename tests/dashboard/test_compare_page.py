@@ -43,6 +43,25 @@ def test_the_verdict_gives_both_differences_with_their_intervals(tmp_path):
     assert compare_cautions.cautions(measures, failures, checks) == []
 
 
+def test_a_bound_beside_0_never_reads_as_0():
+    row = {"delta_mean": 0.0337, "ci_low": 0.00021, "ci_high": 0.0672}
+    assert compare_words.with_interval(row) == "+0.0337 [0.0002, 0.0672]"
+    assert compare_words.with_interval(row | {"ci_low": -0.0004}) == "+0.0337 [−0.0004, 0.0672]"
+    assert compare_words.with_interval(row | {"ci_low": 0.0}) == "+0.034 [0.000, 0.067]"
+    assert compare_words.with_interval(row | {"ci_low": 1e-9}) == "+0.034 [0.000, 0.067]"
+
+
+def test_the_verdict_speaks_of_the_cost_that_was_chosen(tmp_path):
+    rollouts = [
+        of(f"s{n}", step, 0.3 + 0.01 * n * step, latency_s=9.0 - 2 * step + 0.1 * n * step)
+        for n in range(9)
+        for step in (0, 1)
+    ]
+    measures, failures, _ = answers(build_store(tmp_path, rollouts))
+    # −2 … −1.2: mean −1.6, sd .274, t(8) = 2.306: ± .21.
+    assert "latency −1.6 [−1.8, −1.4] s" in compare_words.verdict(measures, failures, "latency_s")
+
+
 def test_a_long_run_name_is_cut_and_keeps_its_step(tmp_path):
     measures, failures, _ = answers(build_store(tmp_path, list(twenty(0.2))))
     said = compare_words.verdict(measures, failures.assign(label=["n" * 299 + "1@0", "n" * 300]))
