@@ -8,7 +8,7 @@ import pandas as pd
 from dashboard import comparability_words
 from dashboard.comparability_words import Checks, both, by_check, chance
 from dashboard.compare_words import TITLES, by_measure, cut, fixed, with_interval
-from dashboard.words import number, percent, plural, whole
+from dashboard.words import number, percent, plural, verb, whole
 from queries import coverage
 from queries.coverage import Coverage
 
@@ -48,6 +48,11 @@ def nothing_pairs(pairing: pd.DataFrame, checks: pd.DataFrame, pair_by: str) -> 
     """Why no sample pairs: what each arm has by this key, which keys would pair, and what else differs."""
     keys = {row["about"]: row for row in pairing[pairing["kind"] == "key"].to_dict("records")}
     row = keys.get(pair_by)
+    if row is not None and row["num_shared"]:
+        return (
+            f"{plural(row['num_shared'], 'sample')} {verb(row['num_shared'], 'pairs', 'pair')} by {_KEYS[pair_by]}, "
+            "but nothing that is compared (reward, tool calls, turns, tokens, latency, cost) is known of one in both arms."
+        )
     text = f"No sample pairs by {_KEYS[pair_by]}"
     if row is not None and row["num_baseline"] and row["num_candidate"]:
         examples = f"{cut(row['example_baseline'])}, the candidate {cut(row['example_candidate'])}"

@@ -63,7 +63,7 @@ def verdict(measures: pd.DataFrame, failures: pd.DataFrame, cost: str = "tool_ca
     shown = [name for name in ("reward", cost) if rows[name]["num_paired"]]
     shown = shown or [name for name in TITLES if rows[name]["num_paired"]][:1]
     if not shown:
-        return f"{lead}nothing can be compared, because no sample is known in both arms."
+        return f"{lead}nothing can be compared, because nothing is known of one sample in both arms."
     first = rows[shown[0]]
     parts = [_difference(name, rows[name]) for name in shown]
     text = f"{lead}{', '.join(parts)}, over {plural(first['num_paired'], 'paired sample')}."

@@ -158,10 +158,20 @@ def test_when_nothing_pairs_the_keys_that_would_are_named(tmp_path):
     found = build_store(tmp_path, rollouts)
     measures, failures, checks = answers(found)
     pairing = compare_pairing(found, **SIDES)
-    assert compare_words.verdict(measures, failures).endswith("no sample is known in both arms.")
+    assert compare_words.verdict(measures, failures).endswith("nothing is known of one sample in both arms.")
     assert compare_cautions.nothing_pairs(pairing, checks, "sample_id") == (
         "No sample pairs by sample_id: the baseline has x/1, the candidate y/2. What would pair: their order alone "
         "(1 sample), the last part of the sample_id (1 sample); choose it under Options."
+    )
+
+
+def test_samples_that_pair_with_nothing_known_are_said_to(tmp_path):
+    found = build_store(tmp_path, [rollout(sample_id=name, step=step) for name in "ab" for step in (0, 1)])
+    assert compare_cautions.nothing_pairs(
+        compare_pairing(found, **SIDES), comparability(found, **SIDES), "sample_id"
+    ) == (
+        "2 samples pair by sample_id, but nothing that is compared (reward, tool calls, turns, tokens, latency, cost) "
+        "is known of one in both arms."
     )
 
 
