@@ -86,7 +86,7 @@ def comparability(
         **_fields(values),
         "system_prompt": _pairs(prompts["baseline_prompt"], prompts["candidate_prompt"]),
         **_settings(described, codes, asked),
-        "split": _sets({str(asked.baseline.split)}, {str(asked.candidate.split)}),
+        "split": _sets(*({str(each.split)} if each.split else set() for each in (asked.baseline, asked.candidate))),
         "step_kind": _sets({_kind(asked.baseline.step)}, {_kind(asked.candidate.step)}),
         "attempts": _attempts(samples),
         **_rates(samples, asked),

@@ -55,6 +55,11 @@ def test_equal_arms_differ_in_nothing(tmp_path):
     assert sides(found["limits"]) == ("max_turns 8", "max_turns 8")
 
 
+def test_a_split_that_is_not_named_cannot_be_told(tmp_path):
+    found = checked(build_store(tmp_path, [of(run, "x", split=None) for run in "pq"]))
+    assert (found["split"]["is_same"], sides(found["split"])) == (None, (None, None))
+
+
 def test_every_difference_is_named(tmp_path):
     def arm(run, **values):
         score = {"grader": f"g{run}", "value": 1.0, "kind": "reward", "weight": 0.5, "grader_version": run}
