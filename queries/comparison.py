@@ -95,11 +95,11 @@ def check_clusters(cluster_by: str) -> None:
     Raises:
         QuestionError: `cluster_by` is none of `CLUSTER_BY`, nor a key of the samples' metadata.
     """
-    if cluster_by not in CLUSTER_BY and not cluster_by.startswith("metadata."):
+    if cluster_by not in CLUSTER_BY and not (cluster_by.startswith("metadata.") and cluster_by != "metadata."):
         raise QuestionError(f"cluster_by must be one of {', '.join(CLUSTER_BY)} or metadata.KEY, not {cluster_by!r}")
 
 
 def metadata_path(cluster_by: str) -> str | None:
     """Where in the samples' metadata their clusters are named; None where these are not in there."""
     key = cluster_by.removeprefix("metadata.")
-    return None if key == cluster_by else '$."' + key.replace('"', '\\"') + '"'
+    return None if key == cluster_by else '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -440,6 +440,10 @@ def test_samples_that_are_alike_count_as_one_cluster(tmp_path):
     reward = of(compare(store, **ARMS, cluster_by="cluster_key", method="percentile"), "reward")
     assert reward["ci_reason"] == "20 clusters needed for a bootstrap, 2 here"
     assert compare_quadrants(store, **ARMS, cluster_by="cluster_key", eps_reward=0.0)["share_ci_low"].isna().all()
+    for odd in ("metadata.a\\", 'metadata.\\"'):
+        assert of(compare(store, **ARMS, cluster_by=odd), "reward")["num_clusters"] == 4
+    with pytest.raises(QuestionError, match=r"or metadata\.KEY, not 'metadata\.'"):
+        compare(store, **ARMS, cluster_by="metadata.")
     with pytest.raises(QuestionError, match="cluster_by must be one of sample, cluster_key"):
         compare(store, **ARMS, cluster_by="colour")
 
