@@ -28,6 +28,8 @@ MAX_INFLATED_BYTES = 1024 * 1024 * 1024
 PEEK_BYTES = 1024 * 1024
 MAX_DEPTH = 1024
 """Levels of nesting that orjson reads; deeper is a reject, whichever parser met it."""
+MAX_REWARD = 1e50
+"""Beyond this a number is no reward: sums of its powers, and with them every interval, would be infinite."""
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * MAX_DEPTH))  # what was read is walked and written again
 BOM = b"\xef\xbb\xbf"
 DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
@@ -198,6 +200,12 @@ def number(value: Any) -> float | None:
             return None
         return as_float if math.isfinite(as_float) else None
     return None
+
+
+def reward(value: Any) -> float | None:
+    """A reward: a number up to `MAX_REWARD` from 0, or None. What is larger is a mistake, and no mean of it exists."""
+    found = number(value)
+    return None if found is None or abs(found) > MAX_REWARD else found
 
 
 def odd_score(stated: Any) -> str | None:

@@ -41,7 +41,7 @@ ROLLOUTS = Table(
             "reward",
             "float",
             "the number the policy is trained on",
-            "not scored (NaN and infinite count as not scored)",
+            "not scored (NaN, infinite and beyond ±1e50 count as not scored)",
         ),
         Column("passed", "bool", "passed, as the source or grader says; never guessed from the reward"),
         Column("advantage", "float", "advantage the trainer computed"),

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.arrays import constant
 from ingest.arrow_files import ArrowFile, Sink, TableWriter
 from ingest.block_facts import add_block_facts
 from ingest.facts import add_facts
 from ingest.parquet_files import RunFiles
-from ingest.reading import dump_json, number, text
+from ingest.reading import MAX_REWARD, dump_json, reward, text
 from ingest.runs import run_slug
 from ingest.schema import table
 from ingest.sources.base import Fragment, Note, Record, Reject, Rollout, Rollouts, Row, Values
@@ -179,7 +180,7 @@ class PartStager:
         if self.overrides.step is not None:
             values["step"] = self.overrides.step
         values["attempt"] = values.get("native_attempt")  # unless the commit has to number them
-        values["reward"] = number(values.get("reward"))
+        values["reward"] = reward(values.get("reward"))
         values["rollout_id"] = self._rollout_id(run_id, values.get("native_id"), values.get("raw_ref"))
         add_facts(rollout)
         self._row("rollouts", values)
@@ -208,6 +209,9 @@ class PartStager:
                 values[name] = [value] * size
         if "native_attempt" in values:
             values["attempt"] = values["native_attempt"]  # unless the commit has to number them
+        if "reward" in values:
+            is_one = pc.less_equal(pc.abs(values["reward"]), MAX_REWARD)
+            values["reward"] = pc.if_else(is_one, values["reward"], pa.scalar(None, pa.float64()))
         add_block_facts(block)
         self.stager.writer("rollouts").write(values | ids, size)
         self._count(run_ids, "rollouts", [1] * size)

@@ -270,6 +270,7 @@ BROKEN = {
     "lone surrogate": b'{"rollout_id": "x", "reward": 1, "final_answer": "\\ud800"}',
     "not a number": b'{"rollout_id": "nan", "reward": NaN}',
     "infinite": b'{"rollout_id": "inf", "reward": 1e400, "scores": {"a": -Infinity}}',
+    "beyond any reward": b'{"rollout_id": "huge", "reward": -1e308}',
     "not a number, kept": b'{"rollout_id": "kept", "reward": 1, "mine": [NaN, {"a": Infinity}]}',
     "blank": b" \t\r",
     "a long blank": b" " * 100,
@@ -287,6 +288,16 @@ def test_a_broken_line_among_plain_ones_is_read_as_if_alone(
     file.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([*lines[:50], BROKEN[name], *lines[50:]]))
     together, alone = _both(file, tmp_path, monkeypatch)
     assert together == alone
+
+
+@pytest.mark.parametrize("num_lines", [1, 200])
+def test_a_number_beyond_any_reward_is_no_score(
+    num_lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "rollouts.jsonl"
+    file.write_bytes(b"\n".join(b'{"rollout_id": "%d", "reward": %s}' % (n, b"1e308") for n in range(num_lines)))
+    for staged in _both(file, tmp_path, monkeypatch):
+        assert {row["reward"] for row in staged["rollouts"]} == {None}
 
 
 def test_lines_before_a_damage_are_kept(tmp_path: Path) -> None:
