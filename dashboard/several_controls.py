@@ -58,9 +58,9 @@ def several(scene: Scene) -> tuple[str, tuple[str, ...]] | None:
     with left:
         baseline = one(scene, "Baseline", "baseline", found[0]) or found[0]
     with right:
-        names, opened = _names(scene, "arm"), ", ".join(found[1])
+        names, opened = _names(scene, "arms"), ", ".join(found[1])
         shown = opened if len(opened) < FITS else f"{len(found[1])} runs, each at its last step"
-        chosen = st.multiselect("Candidates", names, key="arm", bind="query-params", placeholder=shown)
+        chosen = st.multiselect("Candidates", names, key="arms", bind="query-params", placeholder=shown)
     candidates = tuple(each for each in chosen or found[1] if each != baseline)
     if not chosen and (num := _not_opened(scene, len(candidates))):
         st.caption(f"Shown are {len(candidates)} of {num} runs, of the baseline's environment; choose others above.")

@@ -26,7 +26,7 @@ def test_what_a_comparison_takes() -> None:
     assert "  --baseline            RUN@STEP, or RUN; needed\n" in said
     assert "  --leave-out-failures  true or false; default false\n" in said
     assert "  --environments        texts, separated by commas; optional\n" in said
-    assert "`method` is one of t, percentile, bca;" in " ".join(said.split())
+    assert "`method` is one of t, percentile, bca, cautious;" in " ".join(said.split())
     assert "Filters do not apply to it." in said
     assert example("compare") == ("observatory query compare --baseline RUN@STEP --candidate RUN@STEP --format csv")
 

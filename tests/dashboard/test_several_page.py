@@ -180,7 +180,7 @@ def test_every_view_opens_with_its_verdict(store: Reading, monkeypatch: pytest.M
     app = page(store.root, monkeypatch)
     assert "Reward against old (0.110): higher in 3 of 3 arms" in texts(app)
     assert len(app.metric) == 4
-    linked = page(store.root, monkeypatch, arm="new-ft", baseline="old-ft")
+    linked = page(store.root, monkeypatch, arms="new-ft", baseline="old-ft")
     assert "Reward against old-ft (0.4" in texts(linked)
     assert "higher in 1 of 1 arm" in texts(linked)
     assert "Fine-tuning changed reward by" in texts(page(store.root, monkeypatch, view="base_model"))
@@ -196,4 +196,4 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     unscored = build_store(tmp_path / "two", [of(run, f"s{n}", None, n) for run in "ab" for n in range(3)]).root
     assert "Tool calls against a (1.00): no difference could be shown" in texts(page(unscored, monkeypatch))
     assert "share no sample of which both reward and tool calls" in texts(page(unscored, monkeypatch, view="frontier"))
-    assert "An arm of the link is not used: there is no run 'q'" in texts(page(unscored, monkeypatch, arm="q@2"))
+    assert "An arm of the link is not used: there is no run 'q'" in texts(page(unscored, monkeypatch, arms="q@2"))
