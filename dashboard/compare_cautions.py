@@ -51,7 +51,8 @@ def nothing_pairs(pairing: pd.DataFrame, checks: pd.DataFrame, pair_by: str) -> 
     if row is not None and row["num_shared"]:
         return (
             f"{plural(row['num_shared'], 'sample')} {verb(row['num_shared'], 'pairs', 'pair')} by {_KEYS[pair_by]}, "
-            "but nothing that is compared (reward, tool calls, turns, tokens, latency, cost) is known of one in both arms."
+            "but nothing that is compared (reward, tool calls, turns, tokens, latency, cost) is known of one in both "
+            "arms."
         )
     text = f"No sample pairs by {_KEYS[pair_by]}"
     if row is not None and row["num_baseline"] and row["num_candidate"]:

@@ -120,10 +120,11 @@ def pairing(*, clusters: bool) -> dict[str, Any]:
         found: dict[str, Any] = {"leave_out_failures": leave_out, "pair_by": pair_by}
         if clusters:
             found["cluster_by"] = st.selectbox(
-                "Samples that are alike share", CLUSTER_BY, key="cluster_by", bind="query-params",
-                help="What makes samples dependent: nothing (sample), their cluster_key (document, repository), or "
-                "their environment. Intervals are then had by cluster.",
-            )  # fmt: skip
+                "Samples that are alike share", CLUSTER_BY,
+                key="cluster_by", bind="query-params", accept_new_options=True,
+                help="What makes samples dependent: nothing (sample), their cluster_key (document, repository), their "
+                "environment, or a key of their metadata, typed as metadata.KEY. Intervals are then had by cluster.",
+            ) or "sample"  # fmt: skip
     return found
 
 
