@@ -92,7 +92,8 @@ def _shown(section: str, value: Any) -> str | None:
     """A value as the table shows it: results that are numbers as on other pages, settings as they were written."""
     if section == "results" and pd.notna(value):
         try:
-            return number(float(value), 4)
+            known = float(value)
+            return whole(known) if known.is_integer() and abs(known) < 1e15 else number(known, 4)
         except ValueError:
             return _cut(value)
     return _cut(value)

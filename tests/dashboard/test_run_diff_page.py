@@ -171,7 +171,8 @@ def test_results_are_written_as_numbers_and_settings_as_given():
         row
         | {"section": "configuration", "baseline_value": "0.50", "candidate_value": None, "change": "only_baseline"},
         row | {"baseline_value": "0–18", "candidate_value": None},
+        row | {"baseline_value": "850", "candidate_value": "1039"},
     ]
     table = run_diff_words.table(pd.DataFrame(rows))
-    assert table["baseline"].tolist() == ["0.5243", "0.50", "0–18"]
+    assert table["baseline"].tolist() == ["0.5243", "0.50", "0–18", "850"]
     assert table["candidate"].tolist()[0] == "0.6500"
