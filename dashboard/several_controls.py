@@ -108,7 +108,7 @@ def four(scene: Scene) -> dict[str, str] | None:
 
 def pairing(*, clusters: bool) -> dict[str, Any]:
     """Draw how samples are paired: parameters of every question about arms."""
-    with st.popover("Options"):
+    with st.popover("Options", width="stretch"):
         leave_out = st.toggle(
             "Leave out failures", key="leave_out", bind="query-params",
             help="Rollouts that ended in an infrastructure or grader error; else they count as they were graded.",
