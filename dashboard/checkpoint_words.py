@@ -149,7 +149,7 @@ def _warning(row: Row, split: str, train: Row | None) -> str:
         case "failures_decide":
             return (
                 f"With infrastructure and grader failures left out step {step} is highest, {value} against {reference} "
-                f"of step {other}: failures may decide the choice."
+                f"of step {other}: failures may decide the choice; read the failed rollouts of both first."
             )
         case "not_saved":
             return f"Step {step} was not saved as a checkpoint; the nearest that was is step {other}, {_saved(row)}."

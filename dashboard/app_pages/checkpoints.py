@@ -23,6 +23,7 @@ attempts all have the same reward.
 """
 
 parts.header(__doc__ or "")
+top = st.container()
 chosen = checkpoint_controls.choose()
 if chosen is None:
     parts.missing("step")
@@ -37,13 +38,14 @@ if found.empty:
 
 train, warnings = checkpoint_view.beside(chosen, steps)
 choice, name = checkpoint_view.only_row(found), data.run_names()[chosen.run_id]
-parts.verdict(checkpoint_words.verdict(choice, steps, name))
-for caution in checkpoint_words.cautions(choice, warnings, checkpoint_view.environments(chosen)):
-    parts.warning(caution)
-parts.figures(checkpoint_words.figures(choice, steps))
-st.caption(
-    "Intervals are about this checkpoint on samples like these, not about the method: another training run differs."
-)
+with top:
+    parts.verdict(checkpoint_words.verdict(choice, steps, name))
+    for caution in checkpoint_words.cautions(choice, warnings, checkpoint_view.environments(chosen)):
+        parts.warning(caution)
+    parts.figures(checkpoint_words.figures(choice, steps))
+    st.caption(
+        "Intervals are about this checkpoint on samples like these, not about the method: another training run differs."
+    )
 
 colour = charts.run_colours(data.run_names(), data.baseline())[chosen.run_id]
 figure = checkpoint_charts.reward_by_step(steps, choice, train, colour)

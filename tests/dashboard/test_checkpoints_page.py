@@ -133,7 +133,7 @@ def warning(name: str, **values: Any) -> dict[str, Any]:
         (
             warning("failures_decide", value=0.72),
             "With infrastructure and grader failures left out step 50 is highest, 0.720 against 0.700 of step 40: "
-            "failures may decide the choice.",
+            "failures may decide the choice; read the failed rollouts of both first.",
         ),
         (
             warning("not_saved", difference=0.1, ci_low=-0.05, ci_high=0.2),
@@ -228,6 +228,8 @@ def test_the_page_gives_its_verdict_and_a_link_to_compare(tmp_path: Path, monkey
     app = opened(tmp_path, monkeypatch)
     assert "job: step 5 has the highest validation reward, 0.62" in said(app)
     assert "Step 5 was not saved as a checkpoint; the nearest that was is step 10" in said(app)
+    order = [each.type for each in app.main]
+    assert order.index("metric") < order.index("selectbox")
     links = "".join(each.proto.body for each in app.get("html"))
     assert "compare?baseline=job%400&amp;candidate=job%405" in links
     assert "http://evil" not in "".join(each.value for each in app.markdown)
