@@ -31,10 +31,13 @@ def written(run_id: object, step: object) -> str:
     return str(run_id) if pd.isna(step) else f"{run_id}@{int(step)}"  # type: ignore[call-overload]  # pandas-stubs know no scalar of it
 
 
-def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> tuple[str, str] | None:
+def opening(
+    offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None, runs: pd.DataFrame | None = None
+) -> tuple[str, str] | None:
     """The two arms to open with: the last step of what is judged, against a baseline run, else against its first step.
 
-    `run_ids` are the runs chosen in the sidebar, if any are. None where there are no two arms.
+    `run_ids` are the runs chosen in the sidebar, if any are. With `runs`, the answer to `runs`, a run of the same
+    environment is preferred: others share no samples. None where there are no two arms.
     """
     if run_ids is not None:
         offered = offered[offered["run_id"].isin(run_ids)]
@@ -44,9 +47,22 @@ def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> tu
     order = [_CANDIDATES.index(kind) for kind in kinds]
     judged = offered.loc[[rank == min(order) for rank in order], "run_id"].iloc[-1]
     own, others = offered[offered["run_id"] == judged], offered[offered["run_id"] != judged]
+    if runs is not None:
+        alike = others[others["run_id"].isin(of_same_environment(runs, judged))]
+        others = alike if len(alike) or len(own) > 1 else others
     baselines = others[kinds[others.index] == "baseline"]
     against = baselines if len(baselines) else own.iloc[:1] if len(own) > 1 else others
     return str(against["arm"].iloc[-1]), str(own["arm"].iloc[-1])
+
+
+def of_same_environment(runs: pd.DataFrame, run_id: str) -> set[str]:
+    """The runs that share an environment with the baseline's, or have none as it has none."""
+    known = {
+        str(row["run_id"]): set() if row["environments"] is None else {str(each) for each in row["environments"]}
+        for row in runs[["run_id", "environments"]].to_dict("records")
+    }
+    own = known.get(run_id, set())
+    return {run_id for run_id, each in known.items() if own & each or not (own or each)}
 
 
 def refused(arms: pd.DataFrame, text: str, split: str | None) -> str:

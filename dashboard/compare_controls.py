@@ -90,7 +90,8 @@ def _arms() -> tuple[dict[str, Any], DeltaGenerator] | None:
     split = filters.splits[0] if filters.splits and len(filters.splits) == 1 else None
     arms = data.ask("arms")
     offered = compare_arms.choices(arms, split)
-    opening = compare_arms.opening(offered, filters.run_ids) or compare_arms.opening(offered)
+    runs = data.ask("runs", filters)
+    opening = compare_arms.opening(offered, filters.run_ids, runs) or compare_arms.opening(offered, None, runs)
     if opening is None:
         return None
     # Ids of one sweep differ at their ends: side by side on a narrow screen, two of them would be cut alike.

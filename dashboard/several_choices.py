@@ -21,24 +21,14 @@ def opening(
     the answer to `runs`. Runs of other environments than the baseline's share no samples with it and are left to be
     chosen; of many the youngest are taken. None where there are no two arms.
     """
-    found = compare_arms.opening(offered, chosen) or compare_arms.opening(offered)
+    found = compare_arms.opening(offered, chosen, runs) or compare_arms.opening(offered, None, runs)
     if found is None:
         return None
     last = last_of_run(offered)
     left = [each for each in run_ids if each in last and (chosen is None or each in chosen)]
-    alike = _of_same_environment(runs, offered.loc[offered["arm"] == found[0], "run_id"].iloc[0])
+    alike = compare_arms.of_same_environment(runs, offered.loc[offered["arm"] == found[0], "run_id"].iloc[0])
     candidates = [last[each] for each in left if last[each] != found[0] and (chosen is not None or each in alike)]
     return found[0], candidates[-MAX_OPENED:] or [found[1]]
-
-
-def _of_same_environment(runs: pd.DataFrame, baseline: str) -> set[str]:
-    """The runs that share an environment with the baseline's, or have none as it has none."""
-    known = {
-        str(row["run_id"]): set() if row["environments"] is None else {str(each) for each in row["environments"]}
-        for row in runs[["run_id", "environments"]].to_dict("records")
-    }
-    own = known.get(baseline, set())
-    return {run_id for run_id, each in known.items() if own & each or not (own or each)}
 
 
 def last_of_run(offered: pd.DataFrame) -> dict[str, str]:

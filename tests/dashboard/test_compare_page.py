@@ -10,6 +10,7 @@ from queries.compare import compare
 from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
 from queries.coverage import caution
+from queries.runs import runs as overview
 from tests.conftest import ROOT
 from tests.stores import build_store, call, rollout
 
@@ -231,6 +232,18 @@ def test_a_comparison_opens_with_what_is_judged_against_the_baseline(offered):
     assert compare_arms.opening(found, ("job",)) == ("job@0", "job@9")
     assert compare_arms.opening(found, ("base", "job")) == ("base", "job@9")
     assert compare_arms.opening(found, ("base",)) is None
+
+
+def test_a_comparison_opens_with_runs_of_one_environment(tmp_path):
+    runs = [("base", "baseline", "a"), ("tuned", "evaluation", "a"), ("other-base", "baseline", "b")]
+    found = build_store(
+        tmp_path,
+        [rollout(run, split="valid", sample_id="x", environment=environment) for run, _, environment in runs],
+        [Row("runs", {"kind": kind}, run=run) for run, kind, _ in runs],
+    )
+    offered, described = compare_arms.choices(arms(found), None), overview(found)
+    assert compare_arms.opening(offered, None, described) == ("base", "tuned")
+    assert compare_arms.opening(offered, ("tuned", "other-base"), described) == ("other-base", "tuned")
 
 
 def test_links_may_name_an_arm_in_another_way(offered):
