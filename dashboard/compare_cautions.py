@@ -58,15 +58,17 @@ def nothing_pairs(pairing: pd.DataFrame, checks: pd.DataFrame, pair_by: str) -> 
     if row is not None and row["num_baseline"] and row["num_candidate"]:
         examples = f"{cut(row['example_baseline'])}, the candidate {cut(row['example_candidate'])}"
         text += f": the baseline has {examples}"
+    found = by_check(checks)
+    is_other = found["environments"]["is_same"] is False  # order alone would then pair samples of different tasks
     would = [
         f"{_KEYS[name]} ({plural(key['num_shared'], 'sample')})"
         for name, key in keys.items()
-        if name != pair_by and key["num_shared"]
+        if name != pair_by and key["num_shared"] and not (is_other and name == "position")
     ]
     text += (
         f". What would pair: {', '.join(would)}; choose it under Options." if would else ". No other key would pair."
     )
-    different = comparability_words.differences(by_check(checks))
+    different = comparability_words.differences(found)
     return " ".join([text, *map(_sentence, different)])
 
 

@@ -166,6 +166,12 @@ def test_when_nothing_pairs_the_keys_that_would_are_named(tmp_path):
     )
 
 
+def test_order_alone_pairs_no_samples_of_different_environments(tmp_path):
+    found = build_store(tmp_path, [of(f"{step}", step, 0.5, environment=f"e{step}") for step in (0, 1)])
+    said = compare_cautions.nothing_pairs(compare_pairing(found, **SIDES), comparability(found, **SIDES), "sample_id")
+    assert "No other key would pair. The arms differ in environment (e0 against e1)" in said
+
+
 def test_samples_that_pair_with_nothing_known_are_said_to(tmp_path):
     found = build_store(tmp_path, [rollout(sample_id=name, step=step) for name in "ab" for step in (0, 1)])
     assert compare_cautions.nothing_pairs(
