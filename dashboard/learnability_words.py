@@ -86,7 +86,7 @@ def _signal(row: Mapping[str, Any], size: int, batch: int) -> str:
         )
     if row["signal_share"] is None and row["at_least_share"] is not None:
         share = shared(row, "at_least_share")
-        said.append(f"Its rewards differ, by however little, on at least {share} of prompts.")
+        said.append(f"In a group of {size} rewards differ, by however little, on at least {share} of prompts.")
     return " ".join(said)
 
 

@@ -69,12 +69,13 @@ def test_graded_rewards_are_said_to_be(tmp_path: Path) -> None:
     assert learnability_words.verdict(row, 8, 64) == (
         "Of 2 samples with 2 attempts each, 1 always fails, 1 always passes and 0 are mixed. Rewards are graded: 1 of "
         "2 samples got the same reward every time. A group of 8 is expected to hold a pass and a failure on 72 % of "
-        "prompts: about 46 of 64 a batch. Its rewards differ, by however little, on at least 50 % of prompts."
+        "prompts: about 46 of 64 a batch. In a group of 8 rewards differ, by however little, on at least 50 % of "
+        "prompts."
     )
     untold = summary(build_store(tmp_path / "untold", [*attempts("a", [0.1, 0.2]), *attempts("b", [0.9, 0.9])]))
     assert learnability_words.verdict(untold, 2, 10) == (
         "1 of 2 samples got the same reward every time, of 2 attempts each; nothing says which attempts pass. "
-        "Its rewards differ, by however little, on at least 50 % of prompts."
+        "In a group of 2 rewards differ, by however little, on at least 50 % of prompts."
     )
 
 
