@@ -132,17 +132,17 @@ def checkpoint_figures(
     """One row per run and step of the split, ordered by them: how do a run's checkpoints differ in reward and cost?
 
     Columns: run_id, split, step, is_best (chosen as `checkpoint_choice` does), is_tied (its interval of the difference
-    holds 0, or there is none: it cannot be told from the best), is_saved (NULL where no checkpoint of the run is
-    recorded), checkpoint_id, model (of the saved policy); num_rollouts, num_samples_scored, reward_mean (over samples),
-    reward_ci_low, reward_ci_high (95 % t interval), chance_best (share of resamples in which it is chosen, 0–1);
-    num_paired (samples scored here and at the best), delta_mean (this step minus the best, over them), delta_ci_low,
-    delta_ci_high (95 % intervals that hold together); reward_masked_mean (failures left out), pass_rate (0–1);
-    train_reward_mean, train_num_samples (train batch of the same step); tool_calls_mean with _ci_low, _ci_high,
-    tool_calls_p95 with _ci_low, _ci_high, latency_p50_s, latency_p95_s with _ci_low_s, _ci_high_s (seconds; intervals
-    of P95 by order statistics, NULL with p95_reason), turns_mean, output_tokens_mean with _ci_low, _ci_high (tokens);
-    failure_rate, truncation_rate, budget_exceeded_rate (0–1, of the num_status_known), no_tool_call_rate (0–1, of
-    rollouts whose calls are known), num_samples_calls_known, num_samples_repeated (with two scored attempts or more),
-    agree_share (of these, those whose attempts all have the same reward, 0–1).
+    holds 0, or there is none: it cannot be told from the best; the best itself is not), is_saved (NULL where no
+    checkpoint of the run is recorded), checkpoint_id, model (of the saved policy); num_rollouts, num_samples_scored,
+    reward_mean (over samples), reward_ci_low, reward_ci_high (95 % t interval), chance_best (share of resamples in
+    which it is chosen, 0–1); num_paired (samples scored here and at the best), delta_mean (this step minus the best,
+    over them), delta_ci_low, delta_ci_high (95 % intervals that hold together); reward_masked_mean (failures left out),
+    pass_rate (0–1); train_reward_mean, train_num_samples (train batch of the same step); tool_calls_mean with _ci_low,
+    _ci_high, tool_calls_p95 with _ci_low, _ci_high, latency_p50_s, latency_p95_s with _ci_low_s, _ci_high_s (seconds;
+    intervals of P95 by order statistics, NULL with p95_reason), turns_mean, output_tokens_mean with _ci_low, _ci_high
+    (tokens); failure_rate, truncation_rate, budget_exceeded_rate (0–1, of the num_status_known), no_tool_call_rate
+    (0–1, of rollouts whose calls are known), num_samples_calls_known, num_samples_repeated (with two scored attempts or
+    more), agree_share (of these, those whose attempts all have the same reward, 0–1).
     """
     own = replace(filters, splits=(split,))
     frame = store.ask("checkpoint_figures", {**filters.parameters(), "split": split}).assign(split=split)

@@ -8,12 +8,12 @@ import pandas as pd
 from scipy import special
 
 from ingest.errors import QuestionError
-from queries.compare import is_share, number
+from queries.compare import deviation_of, is_share, number
 from queries.compared import REPEATED, Compared, Sides, compared
 from queries.compared_samples import COSTS
 from queries.comparison import MEASURES, comparison
 from queries.connection import Reading
-from queries.power import detectable_difference, num_to_detect, variance_between
+from queries.power import detectable_difference, num_to_detect, num_to_detect_all, variance_between
 from queries.stats import Estimate, Labels, cluster_codes, clustered_or_plain, sample_mean
 
 ALPHA = 0.025
@@ -57,7 +57,7 @@ def compare_claims(
     Columns: claim, is_shown (p_value at most 2.5 %, as the 95 % interval says; NULL where it cannot be tested),
     p_value, reward_p, cost_p (of the parts; NULL where a claim has no such part), cost, margin, cost_margin (in the
     measures' units), num_paired (samples with every measure of the claim known in both arms), num_needed (samples
-    for an 80 % chance to show it, were the truth as observed), reason (why it cannot be tested).
+    for a chance of at least 80 % to show it, all of it, were the truth as observed), reason (why it cannot be tested).
 
     Raises:
         QuestionError: An arm, `pair_by`, `cluster_by` or `cost` is not one there is, or a margin is negative.
@@ -100,17 +100,10 @@ class _Part:
         units = int(kept.sum()) if clusters is None else int(np.unique(cluster_codes(clusters)[kept]).size)
         return float(special.stdtr(units - 1, -mean.value / mean.standard_error)), mean
 
-    def num_needed(self, mean: Estimate) -> int | None:
-        """Samples for 80 % power, were the true mean the one observed; None where that is not above zero."""
-        if mean.value is None or not mean.standard_error or mean.value <= 0:
-            return None
-        return num_to_detect(mean.standard_error * sqrt(mean.num), mean.value)
-
 
 def _claim(parts: dict[str, _Part], clusters: Labels | None) -> dict[str, Any]:
     tested = {name: part.test(clusters) for name, part in parts.items()}
     p_values = [p_value for p_value, _ in tested.values()]
-    needed = [parts[name].num_needed(mean) for name, (_, mean) in tested.items()]
     unknown = bool(np.isnan(p_values).any())
     reasons = [f"{name}: {mean.interval.reason}" for name, (_, mean) in tested.items() if mean.interval.reason]
     known = np.logical_and.reduce([np.isfinite(part.values) for part in parts.values()])
@@ -120,9 +113,16 @@ def _claim(parts: dict[str, _Part], clusters: Labels | None) -> dict[str, Any]:
         "reward_p": tested["reward"][0] if "reward" in tested else np.nan,
         "cost_p": tested["cost"][0] if "cost" in tested else np.nan,
         "num_paired": int(known.sum()),
-        "num_needed": None if None in needed else max(each for each in needed if each is not None),
+        "num_needed": num_to_detect_all([_observed(mean) for _, mean in tested.values()]),
         "reason": "; ".join(reasons) or None,
     }
+
+
+def _observed(mean: Estimate) -> tuple[float, float]:
+    """Deviation of the differences and their mean, as if the truth; zeros, which no samples find, where not known."""
+    if mean.value is None or not mean.standard_error:
+        return 0.0, 0.0
+    return mean.standard_error * sqrt(mean.num), mean.value
 
 
 def _margin(name: str, found: Compared, given: float | None) -> float:
@@ -169,7 +169,7 @@ def compare_power(
     paired = np.isfinite(found.sides[measure].deltas)
     deltas = found.sides[measure].deltas[paired]
     wanted = difference or _difference(measure, found)
-    total = float(deltas.var(ddof=1)) if deltas.size > 1 else np.nan
+    total = deviation_of(deltas) ** 2
     within = [_within(spread.variance[paired]) for spread in found.spreads[measure]]
     now = [_harmonic(spread.num[paired]) for spread in found.spreads[measure]]
     rows = [_power_row(None, total, sum(now), deltas.size, wanted, power)]

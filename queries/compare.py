@@ -17,7 +17,7 @@ from queries.pairing import Method, PairedDifference, holm, paired_difference, r
 from queries.power import detectable_difference, num_for_half_width
 from queries.quadrants import ROUNDING
 from queries.resampling import PValue, sign_flips
-from queries.stats import Floats, Labels, cluster_codes, clustered_mean, sample_mean, skewness
+from queries.stats import Floats, Labels, cluster_codes, clustered_mean, no_spread, sample_mean, skewness
 
 METHODS: Final = ("t", "percentile", "bca", "cautious")
 """How an interval is had: t on the per-sample differences, or a bootstrap over samples (clusters: `cluster_by`).
@@ -44,9 +44,10 @@ def compare(
 ) -> pd.DataFrame:
     """One row per measure, in the order of `MEASURES`: how do two arms differ, paired by sample?
 
-    A sample counts with its mean over attempts in which the measure is known. `leave_out_failures` drops rollouts that
-    ended in an infrastructure or grader error. `method` is one of `METHODS`; `cluster_by` (one of `CLUSTER_BY`, or
-    `metadata.KEY` of the samples) says what samples that are alike share.
+    A sample counts with its mean over attempts in which the measure is known (tool_error_rate: its failed calls over
+    all its calls). `leave_out_failures` drops rollouts that ended in an infrastructure or grader error.
+    `method` is one of `METHODS`; `cluster_by` (one of `CLUSTER_BY`, or `metadata.KEY` of the samples) says what samples
+    that are alike share.
     Columns: measure, unit, num_paired, num_only_baseline, num_only_candidate (samples with the measure known in both,
     in one), num_clusters (of the paired samples; their number without clusters), baseline_mean, candidate_mean,
     delta_mean (over paired samples), ci_low, ci_high (95 %; NULL with ci_reason), ci_method (Bonett–Price where single
@@ -125,7 +126,7 @@ def _row(
     deltas = sides.deltas[paired]
     num_clusters = deltas.size if clusters is None else int(np.unique(cluster_codes(clusters)[paired]).size)
     margin = margin_of(name, sides, (got.baseline_mean or 0.0, got.candidate_mean or 0.0))
-    deviation = float(deltas.std(ddof=1)) if deltas.size > 1 else np.nan
+    deviation = deviation_of(deltas)
     error = got.difference.standard_error
     spread = deviation if error is None or clusters is None else error * sqrt(deltas.size)
     return {
@@ -155,10 +156,16 @@ def _row(
         "num_missing_baseline": _missing(found, "baseline", sides.baseline),
         "num_missing_candidate": _missing(found, "candidate", sides.candidate),
         "margin": margin,
-        "num_needed": num_for_half_width(deviation, margin),
+        "num_needed": num_for_half_width(spread, margin),
         "mde": number(detectable_difference(spread, deltas.size, degrees=num_clusters - 1)),
         **_alike(found, paired, deltas),
     }
+
+
+def deviation_of(deltas: Floats) -> float:
+    """Standard deviation of differences; NaN where these are equal but for rounding, which says nothing of the next."""
+    is_flat = deltas.size < 2 or no_spread(deltas.min(), deltas.max())
+    return np.nan if is_flat else float(deltas.std(ddof=1))
 
 
 def _alike(found: Compared, paired: NDArray[np.bool_], deltas: Floats) -> dict[str, Any]:

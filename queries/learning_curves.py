@@ -86,9 +86,10 @@ def signal_by_group_size(
     success decides the reward, else unbiased over the samples with as many attempts), num_samples (it is over),
     num_too_few (samples with fewer), signal_reason (why there is no share or interval), at_least_share (from as many
     attempts as there are, up to the group size: less than in larger groups), both_share (of groups that hold a pass and
-    a failure, by the shrunk chances), each share with _ci_low and _ci_high (95 % bootstrap over samples, t above 1 000;
-    where chances are shrunk, the prior is fitted anew in each resample); signal_groups, both_groups (of `batch_size`
-    prompts); signal_rollouts, both_rollouts (rollouts per group that carries it).
+    a failure, by the shrunk chances; where no prior could be fitted, unbiased if all samples have as many attempts),
+    each share with _ci_low and _ci_high (95 % bootstrap over samples, t above 1 000; where chances are shrunk, the
+    prior is fitted anew in each resample); signal_groups, both_groups (of `batch_size` prompts); signal_rollouts,
+    both_rollouts (rollouts per group that carries it).
 
     Raises:
         QuestionError: The arm is not there.

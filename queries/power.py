@@ -4,6 +4,7 @@ Of a mean of paired differences with a known standard deviation, by the t test: 
 distribution. More attempts at a sample shrink only the part of the variance that lies within samples.
 """
 
+from collections.abc import Sequence
 from math import ceil, sqrt
 
 import numpy as np
@@ -63,6 +64,34 @@ def num_to_detect(deviation: float, difference: float, *, power: float = 0.8, co
     while (detectable_difference(deviation, n, power=power, confidence=confidence) or np.inf) > difference:
         n += 1
     return n
+
+
+def num_to_detect_all(parts: Sequence[tuple[float, float]], *, power: float = 0.8) -> int | None:
+    """The fewest samples with which t tests find every one of some true differences, all at once, with this power.
+
+    Each part is the standard deviation of its differences and the true difference. However the parts hang together,
+    all are found at least where the chances of missing each add up to no more than 1 − power (Boole). None where a part
+    alone has none.
+    """
+    lowest = [num_to_detect(*each, power=power) for each in parts]
+    enough = [num_to_detect(*each, power=1 - (1 - power) / len(parts)) for each in parts]
+    if None in lowest or None in enough:
+        return None
+    low, high = (max(each for each in nums if each is not None) for nums in (lowest, enough))
+    while low < high:
+        middle = (low + high) // 2
+        if sum(_chance_to_miss(*each, middle) for each in parts) <= 1 - power:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _chance_to_miss(deviation: float, difference: float, num: int, confidence: float = 0.95) -> float:
+    """Chance that a two-sided t test over `num` samples does not find a true difference above zero."""
+    critical, shift = float(special.stdtrit(num - 1, (1 + confidence) / 2)), difference * sqrt(num) / deviation
+    # Far beyond, where the chance is nil, the non-central t fails.
+    return float(special.nctdtr(num - 1, shift, critical)) if shift < 10 * critical else 0.0
 
 
 def variance_between(total: float, within: tuple[float, float], attempts: tuple[float, float]) -> float:

@@ -246,7 +246,9 @@ def null_share(
         attempts, scale = count[usable], target[usable]
         for rewards, costs in _half_differences(codes[rows], measures[:, rows], attempts, scale, generator, num_splits):
             found = quadrant_codes(rewards, costs, eps_reward, eps_cost)
-            tally += np.bincount(found.ravel(), minlength=len(QUADRANTS))
+            counted = np.bincount(found.ravel(), minlength=len(QUADRANTS))
+            # Either half may stand for the candidate: seen from the other, a quadrant is the opposite one.
+            tally += counted + counted[::-1]
         shares.append(tally / tally.sum())
     if not shares:
         return NullShares(None, 0, 0, SINGLE if paired.any() else "no sample is scored in both arms")

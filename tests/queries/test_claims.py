@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
@@ -126,3 +127,17 @@ def test_single_attempts_leave_only_what_is_now(store):
     assert frame["is_now"].tolist() == [True]
     assert math.isnan(frame["deviation_between"].iloc[0])
     assert frame["difference"].iloc[0] == 0.05
+
+
+def test_equal_differences_promise_nothing_of_the_next(tmp_path):
+    # .1 more on every sample, but for rounding: no interval, and so neither samples needed nor a smallest difference.
+    rewards = {f"s{n}": 0.2 + 0.01 * n for n in range(5)}
+    store = build_store(
+        tmp_path,
+        [each for s, reward in rewards.items() for step in (0, 1) for each in attempts(s, step, [reward + 0.1 * step])],
+    )
+    row, now = of(compare(store, **ARMS), "reward"), compare_power(store, **ARMS).iloc[0]
+    assert row["ci_reason"].startswith("all values are equal")
+    assert all(np.isnan(each) for each in (row["mde"], now["deviation"], now["mde"]))
+    assert row["num_needed"] is pd.NA
+    assert now["num_needed"] is pd.NA

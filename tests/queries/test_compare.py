@@ -13,6 +13,7 @@ from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import COSTS, compare_quadrants, compare_samples
 from queries.comparison import MEASURES, PAIR_BY
 from queries.connection import open_store
+from queries.power import num_for_half_width
 from queries.quadrants import QUADRANTS
 from tests.stores import build_store, call, rollout
 
@@ -432,6 +433,9 @@ def test_samples_that_are_alike_count_as_one_cluster(tmp_path):
     # Deviations from .4: −.3, −.1 | .1, .3; sums ∓.4; SE = 1/4·√(2/1·.32) = .2; t(1) = 12.7062.
     assert (reward["num_paired"], reward["num_clusters"], reward["ci_method"]) == (4, 2, "clustered t")
     assert reward["ci_high"] == pytest.approx(0.4 + 12.7062 * 0.2, abs=1e-4)
+    # Samples needed are of such samples: √n·SE = .4 stands for the deviation, as in `mde`; alone it would be .258.
+    needed = num_for_half_width(0.4, reward["margin"])
+    assert reward["num_needed"] == needed > of(compare(store, **ARMS), "reward")["num_needed"]
     # Signs of whole documents flip: both alike in 2 of 4 patterns.
     assert reward["p_value"] == 0.5
     # Teams: p −.3 + .1, q −.1 + .3; sums ∓.2; SE = 1/4·√(2·.08) = .1.

@@ -1,7 +1,16 @@
+from math import sqrt
+
 import pytest
+from scipy import stats as scipy_stats
 from statsmodels.stats.power import TTestPower
 
-from queries.power import detectable_difference, num_for_half_width, num_to_detect, variance_between
+from queries.power import (
+    detectable_difference,
+    num_for_half_width,
+    num_to_detect,
+    num_to_detect_all,
+    variance_between,
+)
 
 
 def test_samples_needed_for_an_interval_of_a_given_width():
@@ -44,3 +53,17 @@ def test_attempts_shrink_only_what_lies_within_samples():
     # Var(d) = ω² + σ²_A/K_A + σ²_B/K_B: .06 = ω² + .09/3 + .04/2.
     assert variance_between(0.06, (0.09, 0.04), (3, 2)) == pytest.approx(0.01)
     assert variance_between(0.02, (0.09, 0.04), (3, 2)) == 0.0
+
+
+def test_samples_for_several_claims_at_once_are_more_than_for_the_hardest():
+    def power_of(deviation, difference, n):
+        crit = scipy_stats.t.ppf(0.975, n - 1)
+        return scipy_stats.nct.sf(crit, n - 1, difference * sqrt(n) / deviation)
+
+    alike = num_to_detect_all([(1.0, 0.5), (1.0, 0.5)])
+    # What the chances of missing each add up to is the most that both can miss.
+    assert 2 * (1 - power_of(1.0, 0.5, alike)) <= 0.2 < 2 * (1 - power_of(1.0, 0.5, alike - 1))
+    assert alike > num_to_detect(1.0, 0.5)
+    # A part that is sure anyway asks for nothing.
+    assert num_to_detect_all([(1.0, 0.5), (0.1, 0.5)]) == num_to_detect_all([(1.0, 0.5)]) == num_to_detect(1.0, 0.5)
+    assert num_to_detect_all([(1.0, 0.5), (1.0, -0.5)]) is None

@@ -173,6 +173,14 @@ def test_null_share_by_hand():
     assert null_share(base, cand, eps_reward=0.8, eps_cost=3.0, seed=1).shares["same_same"] == 1.0
 
 
+def test_chance_favours_no_direction_where_halves_differ_in_size():
+    # Halves of one and two attempts: 3 − 0 or 0 − 1.5, scaled by √((1/3+1/3)/(1+1/2)) = ⅔: 2 or −1. Beyond a dead-band
+    # of 1.5 lies a third of the splits; which half stands for the candidate is chance too, so a sixth on either side.
+    arm = Attempts([0, 0, 0], [0, 0, 3], [5, 5, 5])
+    got = null_share(arm, arm, eps_reward=1.5, eps_cost=0.0, seed=1, num_splits=4_000).shares
+    assert got["better_same"] == got["worse_same"] == pytest.approx(1 / 6, abs=0.01)
+
+
 @pytest.mark.parametrize("attempts", [2, 4, 7])
 def test_null_share_is_what_two_equal_arms_show(attempts):
     generator = np.random.default_rng(4)
