@@ -11,9 +11,10 @@ from dashboard import compare_arms, data
 from dashboard.choices import choice
 from dashboard.compare_words import TITLES
 from dashboard.parts import plain
+from ingest.errors import QuestionError
 from queries.compare import METHODS
 from queries.compared_samples import COSTS
-from queries.comparison import CLUSTER_BY, PAIR_BY
+from queries.comparison import CLUSTER_BY, PAIR_BY, check_clusters
 from queries.filters import Filters
 
 FITS: Final = 28
@@ -143,6 +144,11 @@ def _options(sides: dict[str, Any]) -> Chosen:
         help="What makes samples dependent: nothing (sample), their cluster_key (document, repository), their "
         "environment, or a key of their metadata, typed as metadata.KEY. Intervals are then had by cluster.",
     )  # fmt: skip
+    try:
+        check_clusters(cluster_by or "sample")
+    except QuestionError as error:
+        st.warning(plain(f"Samples stand for themselves: {error}"))
+        cluster_by = "sample"
     margin = st.number_input(
         "Margin of reward", 0.0, value=None, key="margin", bind="query-params", placeholder="0.02, or 5 %",
         help="A reward at most this much lower still counts as no worse.",

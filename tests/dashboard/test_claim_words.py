@@ -182,3 +182,6 @@ def test_a_margin_and_a_cluster_stand_in_the_link(tmp_path, monkeypatch):
     assert not app.exception
     assert app.number_input(key="margin").value == 0.5
     assert app.selectbox(key="cluster_by").value == "environment"
+    odd = page(tmp_path, monkeypatch, cluster_by="colour")
+    assert "Samples stand for themselves: cluster_by must be one of sample, cluster_key" in texts(odd)
+    assert "r@1 against r@0: reward" in texts(odd)

@@ -94,11 +94,17 @@ def test_a_slice_opens_the_rollouts_of_its_samples(sample: str, page: Page) -> N
     page.get_by_text("Where it differs: by environment, tag, difficulty and cluster", exact=True).click()
     plot = page.get_by_test_id("stExpander").filter(has_text="Worst slice of").locator(".stPlotlyChart")
     point = plot.locator(".scatterlayer .point").first
-    point.scroll_into_view_if_needed()
-    box = point.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(page.get_by_text(re.compile(r"Rollouts of \d+ samples"))).to_be_visible(timeout=WAIT_MS)
+    heading = page.get_by_text(re.compile(r"Rollouts of \d+ samples"))
+    for _ in range(5):  # a plot that was folded is drawn again when it opens: clicks before that are lost
+        point.scroll_into_view_if_needed()
+        page.wait_for_timeout(1_500)
+        box = point.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(6_000)
+        if heading.count():
+            break
+    expect(heading).to_be_visible(timeout=WAIT_MS)
     assert "pick=compare_slices." in page.url
 
 

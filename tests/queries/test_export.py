@@ -75,7 +75,7 @@ def test_manifest_figures_are_the_files(store: Reading, tmp_path: Path) -> None:
     assert written["questions"] == [expected]
     assert set(written["schema"]) == {"rollouts", "messages"}
     reward = next(each for each in written["schema"]["rollouts"]["columns"] if each["name"] == "reward")
-    assert reward["null"] == "not scored (NaN and infinite count as not scored)"
+    assert reward["null"] == "not scored (NaN, infinite and beyond ±1e50 count as not scored)"
     on_disk = sorted(each.relative_to(tmp_path / "out").as_posix() for each in (tmp_path / "out").rglob("*.parquet"))
     assert sorted(each["path"] for each in written["files"]) == on_disk
     for each in written["files"]:
