@@ -87,7 +87,7 @@ def test_a_link_to_a_message_and_the_outline_go_there(traces: Path, address: str
     settled(page)
     expect(page.locator("#message-110")).to_be_in_viewport(timeout=WAIT_MS)
     page.locator(".outline a", has_text="116").first.click()
-    expect(page.locator("#message-116")).to_be_in_viewport()
+    expect(page.locator("#message-116")).to_be_in_viewport(timeout=WAIT_MS)
     page.locator('.outline a[href*="message=190"]').click()
     expect(page.locator("#message-190")).to_be_in_viewport(timeout=WAIT_MS)
 
