@@ -153,8 +153,11 @@ def checkpoint_figures(
     frame = _beside(frame, _chosen(_runs(store, filters, split, clusters=clusters)))
     frame = _beside(frame, _train(store, filters, split))
     frame = _with_saved(frame, checkpoints(store, filters))
-    is_best = (frame["is_best"] == True).astype(bool)  # noqa: E712 - missing where nothing is scored
-    return frame.assign(is_best=is_best, is_tied=(frame["is_tied"] == True).astype(bool))[[*_COLUMNS]]  # noqa: E712
+    # Missing where nothing is scored: neither best nor tied.
+    is_best, is_tied = (
+        frame[name].astype("boolean").fillna(value=False).astype(bool) for name in ("is_best", "is_tied")
+    )
+    return frame.assign(is_best=is_best, is_tied=is_tied)[[*_COLUMNS]]
 
 
 _KEYS: Final = ["run_id", "step"]

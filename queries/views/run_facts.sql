@@ -5,6 +5,7 @@ CREATE MACRO run_columns(p_run_ids) AS TABLE
 WITH facts AS (
     SELECT
         run_id,
+        -- `recursive` names the columns after the struct's fields: there is nothing to alias.
         unnest([  -- noqa: AL03
             {'section': 'configuration', 'name': 'kind', 'value': to_json(kind)},
             {'section': 'configuration', 'name': 'provider', 'value': to_json(provider)},
@@ -97,6 +98,7 @@ per_split AS (
 facts AS (
     SELECT
         run_id,
+        -- `recursive` names the columns after the struct's fields: there is nothing to alias.
         unnest([  -- noqa: AL03
             {'section': 'data', 'name': 'samples' || suffix, 'value': to_json(nullif(num_samples, 0))},
             {'section': 'data', 'name': 'sample ids' || suffix, 'value': to_json('digest ' || digest[:8])},
