@@ -16,30 +16,39 @@ import typer
 from rich.text import Text
 
 from dashboard import show
+from dashboard.cli_values import (
+    known_runs,
+    known_source,
+    known_split,
+    known_value,
+    listed,
+    mapping_of,
+    run_name,
+    several,
+    step_range,
+)
 from dashboard.pulls import land_openai, landed_paths
 from dashboard.question_help import own_parameters, question_help
 from dashboard.reward_names import by_split
 from dashboard.sample import case_studies, case_study, sample_data
 from dashboard.terminal import console, harmless
 from ingest.doctor import examine
-from ingest.errors import ObservatoryError, QuestionError, StoreEmptyError
+from ingest.errors import ObservatoryError, StoreEmptyError
 from ingest.forget import forget as run_forget
 from ingest.repair import repair
 from ingest.runner import Request
 from ingest.runner import ingest as run_ingest
-from ingest.runs import run_slug
 from ingest.schema import SPLITS, STATUSES
-from ingest.sources import SOURCES
 from ingest.sources.base import Options
 from ingest.staging import Overrides
 from ingest.store import RETENTION_DAYS, Store
 from queries.asking import answer
-from queries.connection import Reading, open_store
+from queries.connection import open_store
 from queries.export import export as run_export
 from queries.filters import SUBSETS, Filters
 from queries.ingests import run_overview
 from queries.reported import reported_metrics
-from queries.scope import run_names
+from queries.rulebook import rulebook
 
 app = typer.Typer(
     name="observatory",
@@ -84,9 +93,9 @@ def ingest_command(
     target = Store(store)
     request = Request(
         landed_paths(paths, target.root / "landed", _notify(as_json=as_json)),
-        source=_known_source(source),
-        overrides=Overrides(_run_name(run), _known_split(split), step),
-        options=Options(_mapping(mapping or [])),
+        source=known_source(source),
+        overrides=Overrides(run_name(run), known_split(split), step),
+        options=Options(mapping_of(mapping or [])),
         force=force,
         workers=workers,
     )
@@ -114,7 +123,7 @@ def pull_openai(
     target = Store(store)
     landed = target.root / "landed" / "openai"
     report = land_openai(landed, job, base_url, api_version, _notify(as_json=as_json), is_azure=azure)
-    request = Request([report.folder], overrides=Overrides(_run_name(run)))
+    request = Request([report.folder], overrides=Overrides(run_name(run)))
     raise typer.Exit(_ingest(target, request, as_json=as_json, notes=report.notes))
 
 
@@ -152,7 +161,7 @@ def query(
         known_value(option, given, known)
     opened = open_store(store, snapshot)
     runs = known_runs(opened, run)
-    filters = Filters(runs, _tuple(split), first, last, _tuple(status), _tuple(tool), _tuple(environment), subset)
+    filters = Filters(runs, several(split), first, last, several(status), several(tool), several(environment), subset)
     frame = answer(opened, question, filters, own_parameters(context.args))
     show.frame(frame, format, out)
 
@@ -174,8 +183,8 @@ def export(
     """Write documented Parquet files, partitioned by run, with a manifest, in one step."""
     opened = open_store(store)
     filters = Filters(run_ids=known_runs(opened, run))
-    asked = [*(_list(questions) or []), *(question or [])]
-    manifest = run_export(opened, to, tables=_list(tables), questions=asked, filters=filters, redact=redact)
+    asked = [*(listed(questions) or []), *(question or [])]
+    manifest = run_export(opened, to, tables=listed(tables), questions=asked, filters=filters, redact=redact)
     if as_json:
         typer.echo(json.dumps(manifest))
     else:
@@ -186,6 +195,21 @@ def export(
 def sources(as_json: JsonOption = False) -> None:
     """List the formats that can be read, and what each can fill."""
     show.sources(as_json=as_json)
+
+
+@app.command()
+def rules(
+    name: Annotated[str | None, typer.Argument(help="Rules to print; without a name, all are listed.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Print the rules in force, to read or to change.
+
+    To change them: `observatory rules failures > STORE/failures.toml`, then edit that file; it replaces them whole.
+    """
+    if name is None:
+        show.rulebooks(store.expanduser())
+        return
+    typer.echo(rulebook(store.expanduser(), name).text, nl=False)
 
 
 @app.command()
@@ -294,83 +318,6 @@ def _existing(root: Path) -> Store:
 def _notify(*, as_json: bool) -> Callable[[str], object]:
     """Where progress of a fetch is told: standard error, or nowhere where the output is for a machine."""
     return (lambda _: None) if as_json else (lambda text: show.aside.print(text, highlight=False, markup=False))
-
-
-def _run_name(name: str | None) -> str | None:
-    if name is not None and not name.strip():
-        raise typer.BadParameter("--run needs a name; leave it out to keep the names of the files")
-    return name
-
-
-def known_runs(store: Reading, names: list[str] | None) -> tuple[str, ...] | None:
-    """Ids of the runs named, each by name or id.
-
-    Raises:
-        QuestionError: The store has no such run.
-    """
-    there = run_names(store)
-    known = dict(zip(there["run_id"], there["name"], strict=True))
-    found = tuple(map(run_slug, names or ()))
-    unknown = [name for name, run_id in zip(names or (), found, strict=True) if run_id not in known]
-    if unknown:
-        listed = ", ".join(str(name)[:60] for name in [*known.values()][:20]) or "none"
-        raise QuestionError(f"there is no run {unknown[0][:200]!r} in this store; there is {listed}")
-    return found or None
-
-
-def known_value(option: str, given: list[str] | str | None, known: Sequence[str]) -> None:
-    """Check the value of an option that takes one of a few.
-
-    Raises:
-        QuestionError: It is none of them.
-    """
-    for value in [given] if isinstance(given, str) else given or ():
-        if value not in known:
-            raise QuestionError(f"--{option} must be one of {', '.join(known)}, not {value!r}")
-
-
-def _known_source(name: str | None) -> str | None:
-    names = [each.NAME for each in SOURCES]
-    if name is not None and name not in names:
-        raise typer.BadParameter(f"there is no source {name!r}; there are {', '.join(names)}")
-    return name
-
-
-def _known_split(name: str | None) -> str | None:
-    if name is not None and name not in SPLITS:
-        raise typer.BadParameter(f"split must be one of {', '.join(SPLITS)}")
-    return name
-
-
-def step_range(text: str | None) -> tuple[int | None, int | None]:
-    """First and last step of `5`, `3..9`, `3..` or `..9`.
-
-    Raises:
-        QuestionError: It is none of these.
-    """
-    if text is None:
-        return None, None
-    first, dots, last = text.partition("..")
-    try:
-        low = int(first) if first else None
-        return low, (int(last) if last else None) if dots else low
-    except ValueError:
-        raise QuestionError(f"--step takes a number or a range such as 3..9, not {text!r}") from None
-
-
-def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
-    return tuple(values) if values else None
-
-
-def _list(text: str | None) -> list[str] | None:
-    return [each.strip() for each in text.split(",") if each.strip()] if text is not None else None
-
-
-def _mapping(pairs: list[str]) -> dict[str, str]:
-    for pair in pairs:
-        if "=" not in pair:
-            raise typer.BadParameter(f"--map takes field=path, not {pair!r}")
-    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def main() -> None:

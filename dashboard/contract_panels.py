@@ -38,8 +38,7 @@ def limits_box(filters: Filters) -> pd.DataFrame:
     room = st.empty()
     said = st.session_state.get("limits", st.query_params.get("limits", ""))
     try:
-        # Not cached: limits.toml may change while the store does not.
-        held = data.ask_anew("contract_limits", filters=filters, limits=said)
+        held = data.ask("contract_limits", filters, limits=said)
     except QuestionError as error:
         held, wrong = None, error
     there = "tool_calls<=10; p95(latency_s)<=30; messages<=100"

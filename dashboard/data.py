@@ -88,7 +88,7 @@ def _open(root: str, stamp: tuple[int, ...], snapshot_id: int | None) -> Reading
 
 
 def ask(question: str | Callable[..., pd.DataFrame], *args: Any, **parameters: Any) -> pd.DataFrame:
-    """The answer to a question, given by name or as its function; cached by store, snapshot and parameters.
+    """The answer to a question, given by name or as its function; cached by store, snapshot, rules and parameters.
 
     Raises:
         QuestionError: There is no such question, or the parameters do not fit.
@@ -96,7 +96,17 @@ def ask(question: str | Callable[..., pd.DataFrame], *args: Any, **parameters: A
     """
     name = question if isinstance(question, str) else question.__name__
     store = reading()
-    return _answer(store, str(store.root), store.snapshot_id, name, args, tuple(sorted(parameters.items())))
+    kept = str(store.root), store.snapshot_id, _rules(store.root)
+    return _answer(store, kept, name, args, tuple(sorted(parameters.items())))
+
+
+def _rules(root: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes when the rules and limits in the store's folder do: they change answers, but make no snapshot."""
+    try:
+        found = ((each.name, each.stat()) for each in sorted(root.glob("*.toml")))
+        return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+    except OSError:
+        return ()
 
 
 def ask_anew(question: str, **parameters: Any) -> pd.DataFrame:
@@ -106,7 +116,7 @@ def ask_anew(question: str, **parameters: Any) -> pd.DataFrame:
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _answer(
-    _store: Reading, root: str, snapshot_id: int, name: str, args: tuple[Any, ...], parameters: tuple[Any, ...]
+    _store: Reading, kept: tuple[Any, ...], name: str, args: tuple[Any, ...], parameters: tuple[Any, ...]
 ) -> pd.DataFrame:
     return named(name)(_store, *args, **dict(parameters))
 

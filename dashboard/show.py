@@ -31,6 +31,8 @@ from ingest.sources import SOURCES
 from ingest.sources.base import FIELDS
 from queries.asking import parameters, question, takes_filters
 from queries.questions import QUESTIONS
+from queries.rulebook import rulebook
+from queries.rulebook import rulebooks as names_of_rules
 
 FORMATS = ("table", "json", "csv", "parquet")
 MAX_LISTED = 8
@@ -289,6 +291,15 @@ def cell(value: Any) -> str:
     if isinstance(value, pd.Timestamp):
         return f"{value:%Y-%m-%d %H:%M:%S}Z"
     return harmless(value)
+
+
+def rulebooks(folder: Path) -> None:
+    """Every rulebook, whether it is the default, and how to read it."""
+    for name in names_of_rules():
+        book = rulebook(folder, name)
+        of = "as it comes" if book.origin == "default" else f"from {book.path}"
+        out.print(f"  {shown(name)}: {shown(of)}", highlight=False)
+    aside.print("`observatory rules NAME` prints one; STORE/NAME.toml replaces it.", highlight=False, markup=False)
 
 
 def questions() -> None:

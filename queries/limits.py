@@ -6,7 +6,6 @@ Where they come from: the reader, else the file `limits.toml` in the store's fol
 
 import difflib
 import re
-import tomllib
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -17,10 +16,11 @@ from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
 from queries.measures import ROLLOUT_MEASURES
 from queries.reported import run_limits
+from queries.rulebook import rulebook
 
 LIMITED: Final = tuple(name for name in ROLLOUT_MEASURES if name != "reward")
 """Measures that can be limited: of a reward there is no too much."""
-FILE: Final = "limits.toml"
+NAME: Final = "limits"
 MAX_LIMITS: Final = 12
 FORMS: Final = "tool_calls<=10, p95(latency_s)<=30 or share(messages<=100)>=0.99"
 _NUMBER: Final = r"\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -138,35 +138,22 @@ def of_file(folder: Path) -> tuple[Limit, ...]:
     Raises:
         QuestionError: The file cannot be read, or holds something else; the message names the line.
     """
-    path = folder / FILE
-    try:
-        text = path.read_text(encoding="utf-8")
-        found = tomllib.loads(text)
-    except FileNotFoundError:
-        return ()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise QuestionError(f"{path} cannot be read: {str(error)[:200]}") from error
-    for key in found:
+    book = rulebook(folder, NAME)
+    for key in book.content:
         if key != "limits":
-            raise QuestionError(f"{path}, line {_line(text, key)}: {key[:40]!r} is not known; the file holds `limits`")
-    given = found.get("limits", [])
+            raise book.error(key, f"{key[:40]!r} is not known; the file holds `limits`")
+    given = book.content.get("limits", [])
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise QuestionError(f'{path}, line {_line(text, "limits")}: limits is a list of texts, as ["tool_calls<=10"]')
+        raise book.error("limits", 'limits is a list of texts, as ["tool_calls<=10"]')
     limits: list[Limit] = []
     for each in given:
         try:
             limits += parsed(each, "file")
         except QuestionError as error:
-            raise QuestionError(f"{path}, line {_line(text, each)}: {error}") from None
+            raise book.error(each, str(error)) from None
     if len(limits) > MAX_LIMITS:
-        raise QuestionError(f"{path}: at most {MAX_LIMITS} limits are looked at together, not {len(limits)}")
+        raise QuestionError(f"{book.path}: at most {MAX_LIMITS} limits are looked at together, not {len(limits)}")
     return tuple(dict.fromkeys(limits))
-
-
-def _line(text: str, wanted: str) -> int:
-    """The line of a TOML text on which something stands first."""
-    lines = text.splitlines()
-    return next((number for number, line in enumerate(lines, start=1) if wanted in line.partition("#")[0]), 1)
 
 
 def of_configuration(store: Reading, filters: Filters = EVERYTHING) -> tuple[Limit, ...]:
@@ -203,6 +190,6 @@ def set_limits(store: Reading, filters: Filters, limits: str | None) -> tuple[Li
     if not found:
         raise QuestionError(
             f"no limits are set: give them with --limits ({FORMS}, separated by ;) or as a list `limits` in "
-            f"{store.root / FILE}; the runs' configuration holds none"
+            f"{store.root / NAME}.toml; the runs' configuration holds none"
         )
     return found

@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dashboard import cli, export_view, export_words
+from dashboard import cli_values, export_view, export_words
 from queries.filters import Filters
 from queries.questions import QUESTIONS
 
@@ -35,7 +35,7 @@ def test_a_question_is_asked_with_all_filters() -> None:
 @pytest.mark.parametrize(("low", "high"), [(3, 9), (3, None), (None, 9), (4, 4)])
 def test_the_command_line_reads_the_steps_that_are_written(low: int | None, high: int | None) -> None:
     words = shlex.split(export_view.query_command("rollouts", Filters(step_from=low, step_to=high), STORE))
-    assert cli.step_range(words[words.index("--step") + 1]) == (low, high)
+    assert cli_values.step_range(words[words.index("--step") + 1]) == (low, high)
 
 
 def test_only_questions_that_need_no_choice_are_offered() -> None:
