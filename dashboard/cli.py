@@ -140,6 +140,7 @@ def query(
         list[str] | None, typer.Option(help="Only rollouts that called this tool; may be repeated.")
     ] = None,
     environment: Annotated[list[str] | None, typer.Option(help="Only this environment; may be repeated.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only where this agent took part; may be repeated.")] = None,
     subset: Annotated[str | None, typer.Option(help="all, or effective: only rollouts that were trained on.")] = None,
     snapshot: Annotated[int | None, typer.Option(help="Snapshot to read.", show_default="the latest")] = None,
     format: Annotated[str, typer.Option(help="table, json, csv or parquet.")] = "table",
@@ -161,7 +162,8 @@ def query(
         known_value(option, given, known)
     opened = open_store(store, snapshot)
     runs = known_runs(opened, run)
-    filters = Filters(runs, several(split), first, last, several(status), several(tool), several(environment), subset)
+    parts = (several(each) for each in (status, tool, environment))
+    filters = Filters(runs, several(split), first, last, *parts, subset, several(agent))
     frame = answer(opened, question, filters, own_parameters(context.args))
     show.frame(frame, format, out)
 

@@ -61,6 +61,7 @@ def _options(filters: Filters) -> Iterator[str]:
         "--status": filters.statuses,
         "--tool": filters.tools,
         "--environment": filters.environments,
+        "--agent": filters.agents,
     }
     for option, values in several.items():
         for value in values or ():

@@ -12,7 +12,7 @@ from ingest.errors import QuestionError
 from queries.asking import parameters, question, takes_filters
 from queries.questions import Question
 
-FILTERS: Final = "--run --split --step --status --tool --environment --subset"
+FILTERS: Final = "--run --split --step --status --tool --environment --agent --subset"
 WIDTH: Final = 100
 _ARMS: Final = ("arm", "baseline", "candidate")
 _KINDS: Final[Mapping[Any, str]] = {

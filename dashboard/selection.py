@@ -21,6 +21,7 @@ _FIELDS: Final = {
     "status": "statuses",
     "tool": "tools",
     "environment": "environments",
+    "agent": "agents",
 }
 
 

@@ -19,9 +19,12 @@ KEYS = {
     "statuses": "status",
     "tools": "tool",
     "environments": "environment",
+    "agents": "agent",
     "subset": "subset",
 }
 """URL parameter by field of `Filters`: short, and the same on every page."""
+_LISTED = ("tools", "environments", "agents")
+"""Fields whose choices the store lists."""
 _UNKNOWN = "_unknown_filters"
 _STEP = re.compile(r"\d{1,15}", re.A)
 
@@ -45,7 +48,7 @@ def draw() -> None:
 
 def _options() -> dict[str, list[str]]:
     choices = data.ask("filter_choices")
-    found = {field: choices.loc[choices["field"] == field, "choice"].tolist() for field in ("tools", "environments")}
+    found = {field: choices.loc[choices["field"] == field, "choice"].tolist() for field in _LISTED}
     return {"run_ids": list(data.run_names()), "splits": list(SPLITS), "statuses": list(STATUSES), **found}
 
 
@@ -70,6 +73,7 @@ def _widgets(options: dict[str, list[str]]) -> Filters:
         field: st.multiselect(label, options[field], key=KEYS[field], bind="query-params", placeholder="all", help=why)
         for field, label, why in (
             ("environments", "Environments", None),
+            ("agents", "Agents", "Rollouts in which at least one of them took part; of calls, only theirs."),
             ("statuses", "Status", "How the rollout ended."),
             ("tools", "Tools", "Rollouts that called at least one of them."),
         )
@@ -99,7 +103,7 @@ def _drop_odd_steps() -> None:
 
 def _note_unknown(options: dict[str, list[str]]) -> None:
     """Remember what a link asked for and this store does not have: the widgets drop it without a word."""
-    for field in ("run_ids", "tools", "environments"):
+    for field in ("run_ids", *_LISTED):
         lost = [value for value in st.query_params.get_all(KEYS[field]) if value not in options[field]]
         if lost:
             st.session_state.setdefault(_UNKNOWN, {})[field] = lost
@@ -132,7 +136,7 @@ def _culprits(chosen: Filters) -> list[str]:
 
 def _reset() -> None:
     for field, key in KEYS.items():
-        st.session_state[key] = [] if field in ("run_ids", "splits", "statuses", "tools", "environments") else None
+        st.session_state[key] = [] if field in ("run_ids", "splits", "statuses", *_LISTED) else None
     st.session_state.pop(_UNKNOWN, None)
 
 

@@ -15,6 +15,7 @@ _FIELDS = {
     "statuses": "status",
     "tools": "tools",
     "environments": "environments",
+    "agents": "agents",
     "subset": "trained on",
 }
 NOTHING = "–"

@@ -11,7 +11,8 @@ class Filters:
     """A restriction of rollouts. The same object gives the SQL parameters and the sentence shown to the reader.
 
     `subset` "effective" keeps the rollouts the trainer used, "all" (like None) every rollout.
-    `tools` keeps rollouts that called at least one of them.
+    `tools` keeps rollouts that called at least one of them; `agents` those in which at least one of them took part, and
+    of questions about calls only the calls of these.
     """
 
     run_ids: tuple[str, ...] | None = None
@@ -22,6 +23,7 @@ class Filters:
     tools: tuple[str, ...] | None = None
     environments: tuple[str, ...] | None = None
     subset: str | None = None
+    agents: tuple[str, ...] | None = None
 
     def parameters(self) -> dict[str, Any]:
         """Values by parameter name, lists where there are several."""
@@ -54,6 +56,8 @@ class Filters:
             parts.append(f"up to step {self.step_to}")
         if self.environments is not None:
             parts.append("environment " + " or ".join(self.environments))
+        if self.agents is not None:
+            parts.append("agent " + " or ".join(self.agents))
         if self.statuses is not None:
             parts.append("status " + " or ".join(each.replace("_", " ") for each in self.statuses))
         if self.tools is not None:

@@ -17,7 +17,7 @@ def run_names(store: Reading) -> pd.DataFrame:
 def filter_choices(store: Reading) -> pd.DataFrame:
     """One row per field and choice, ordered by field and frequency: by what can rollouts be restricted?
 
-    Columns: field (`environments`, `tools`), choice, num (rollouts, or calls).
+    Columns: field (`agents`, `environments`, `tools`), choice, num (rollouts, or calls).
     """
     return store.ask("filter_choices", {})
 
@@ -27,8 +27,8 @@ def filter_counts(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame
 
     Columns: num_rollouts, num_all.
     """
-    finer = (filters.statuses, filters.tools, filters.environments)
-    by_cell = finer == (None, None, None) and filters.subset in (None, "all")
+    finer = (filters.statuses, filters.tools, filters.environments, filters.agents)
+    by_cell = not any(each is not None for each in finer) and filters.subset in (None, "all")
     return store.ask("filter_counts_of_cells" if by_cell else "filter_counts", filters.parameters())
 
 

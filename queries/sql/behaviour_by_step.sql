@@ -37,7 +37,7 @@ SELECT
     count(*) FILTER (WHERE status = 'truncated') / nullif(count(status), 0) AS truncation_rate,
     count(*) FILTER (WHERE num_tool_calls = 0) / nullif(count(num_tool_calls), 0) AS no_tool_call_rate
 FROM filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, split, step
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST

@@ -10,7 +10,7 @@ WITH per_sample AS (
         sum(reasoning_tokens)::DOUBLE AS reasoning_tokens, count(reasoning_tokens) AS num_reasoning_tokens,
         sum(latency_s) AS latency, count(latency_s) AS num_latency
     FROM filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     GROUP BY run_id, split, step, unit
 )

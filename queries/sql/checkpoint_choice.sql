@@ -10,7 +10,7 @@ WITH per_sample AS (
         min(environment) AS environment,
         avg(reward) AS reward
     FROM filtered_rollouts(
-        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE step IS NOT NULL AND isfinite(reward)
     GROUP BY run_id, step, unit

@@ -16,7 +16,7 @@ WITH per_sample AS (
         count(reward) AS num_scored,
         max(reward) - min(reward) AS reward_range
     FROM filtered_rollouts(
-        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE step IS NOT NULL
     GROUP BY run_id, step, unit

@@ -9,7 +9,7 @@ WITH r AS (
         coalesce(value > $bound, FALSE) AS is_over,
         CASE WHEN value > $bound THEN 1 - $bound / value ELSE 0 END AS surplus
     FROM measured_rollouts(
-        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE value IS NOT NULL
 )

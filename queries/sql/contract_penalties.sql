@@ -11,7 +11,7 @@ WITH per_sample AS (
     FROM scores AS s
     INNER JOIN penalty_graders($run_ids) AS p ON s.run_id = p.run_id AND s.grader = p.grader
     INNER JOIN measured_rollouts(
-        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     ) AS m ON s.run_id = m.run_id AND s.rollout_id = m.rollout_id
     WHERE m.value IS NOT NULL AND s.value IS NOT NULL
     GROUP BY m.run_id, m.split, m.step, s.grader, m.unit

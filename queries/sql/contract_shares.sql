@@ -11,7 +11,7 @@ WITH r AS (
         value IS NOT NULL AND status IN ('budget_exceeded', 'truncated') AS is_stopped,
         value > $bound AND is_failure(status) AS is_failed_over
     FROM measured_rollouts(
-        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
 ),
 

@@ -42,7 +42,7 @@ r AS (
         count(reasoning_tokens) AS num_reasoning_tokens,
         count(latency_s) AS num_latency,
         count(cost_usd) AS num_cost
-    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents)
     GROUP BY run_id
 )
 

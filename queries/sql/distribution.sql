@@ -8,7 +8,7 @@ WITH binned AS (
         least(floor((value - $origin) / $width + 1e-9), $num_bins - 1)::INTEGER AS bin,
         value
     FROM measured_rollouts(
-        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE value IS NOT NULL
 )

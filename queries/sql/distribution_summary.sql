@@ -20,7 +20,7 @@ SELECT
     quantile_cont(value, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[6] AS p99,
     max(value) AS max
 FROM measured_rollouts(
-    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, split, step
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST

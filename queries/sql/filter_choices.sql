@@ -1,6 +1,6 @@
 -- Question: by what can rollouts be restricted?
--- Grain: field (`environments`, `tools`) and choice; ordered by field, most frequent first, then by choice.
--- num: rollouts of the environment's cells, or calls of the tool.
+-- Grain: field (`agents`, `environments`, `tools`) and choice; ordered by field, most frequent first, then by choice.
+-- num: rollouts of the environment's cells, calls of the tool, or rollouts, messages and calls of the agent.
 WITH environments AS (
     SELECT
         num_rollouts,
@@ -14,6 +14,17 @@ tools AS (
         count(*) AS num
     FROM tool_calls
     GROUP BY tool
+),
+
+agents AS (
+    SELECT agent FROM rollouts
+    WHERE agent IS NOT NULL
+    UNION ALL
+    SELECT agent FROM tool_calls
+    WHERE agent IS NOT NULL
+    UNION ALL
+    SELECT agent FROM messages
+    WHERE agent IS NOT NULL
 )
 
 SELECT
@@ -29,4 +40,11 @@ SELECT
     choice,
     num
 FROM tools
+UNION ALL
+SELECT
+    'agents' AS field,
+    agent AS choice,
+    count(*) AS num
+FROM agents
+GROUP BY agent
 ORDER BY field ASC, num DESC, choice ASC

@@ -18,7 +18,7 @@ SELECT
     latency_s,
     count(*) OVER () AS num_total
 FROM filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 WHERE longest_loop >= 2
 ORDER BY longest_loop DESC, num_exact_repeats DESC, run_id ASC, rollout_id ASC

@@ -7,5 +7,5 @@ SELECT
     max(value) AS high,
     coalesce(bool_and(value = floor(value)), false) AS is_whole
 FROM measured_rollouts(
-    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )

@@ -7,7 +7,7 @@ SELECT
     count(*) - count(value) AS num_missing,
     coalesce(list(value) FILTER (WHERE value IS NOT NULL), []) AS known
 FROM measured_rollouts(
-    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, split, step
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST

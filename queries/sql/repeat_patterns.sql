@@ -12,7 +12,7 @@ WITH repeats AS MATERIALIZED (
         repeat_output,
         is_wasted
     FROM filtered_calls(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE repeat_of IS NOT NULL OR near_repeat_of IS NOT NULL
 ),

@@ -26,7 +26,7 @@ SELECT
     count(*) FILTER (WHERE num_exact_repeats > 0) / nullif(count(num_exact_repeats), 0) AS rollouts_repeating_rate,
     count(*) FILTER (WHERE longest_loop >= 4) / nullif(count(longest_loop), 0) AS rollouts_looping_rate
 FROM filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, split, step
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST

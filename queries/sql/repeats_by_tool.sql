@@ -18,7 +18,7 @@ SELECT
     count(near_repeat_of) / nullif(count(*) FILTER (WHERE repeats_known), 0) AS near_repeat_rate,
     count(*) FILTER (WHERE is_wasted) / nullif(count(*) FILTER (WHERE repeats_known), 0) AS wasted_call_rate
 FROM filtered_calls(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, tool
 ORDER BY run_id, num_exact_repeats DESC, num_near_repeats DESC, num_calls DESC, tool

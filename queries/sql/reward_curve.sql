@@ -5,7 +5,7 @@
 WITH r AS (
     SELECT *, CASE WHEN $by_environment THEN environment END AS facet
     FROM filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
 ),
 

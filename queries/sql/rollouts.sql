@@ -27,7 +27,7 @@ SELECT
     error_type,
     native_id
 FROM filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 WHERE
     ($sample_ids IS NULL OR list_contains($sample_ids, sample_id))

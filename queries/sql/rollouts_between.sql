@@ -16,7 +16,7 @@ SELECT
     latency_s,
     count(*) OVER () AS num_total
 FROM measured_rollouts(
-    $measure, 'run', $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $measure, 'run', $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 WHERE value >= $at_least AND ($below IS NULL OR value < $below)
 ORDER BY value, run_id, rollout_id

@@ -7,7 +7,7 @@ WITH repeats AS (
         rollout_id,
         count(*) AS num_repeats
     FROM filtered_calls(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE
         (repeat_of IS NOT NULL OR near_repeat_of IS NOT NULL)
@@ -31,7 +31,7 @@ SELECT
     count(*) OVER () AS num_total
 FROM repeats AS c
 INNER JOIN filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 ) AS r ON c.run_id = r.run_id AND c.rollout_id = r.rollout_id
 ORDER BY c.num_repeats DESC, r.run_id ASC, r.rollout_id ASC
 LIMIT $limit OFFSET $offset

@@ -4,7 +4,7 @@
 WITH calls AS (
     SELECT run_id, rollout_id, branch, call_index, tool
     FROM filtered_calls(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
 ),
 
@@ -41,7 +41,7 @@ SELECT
     count(*) OVER () AS num_total
 FROM found AS f
 INNER JOIN filtered_rollouts(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 ) AS r ON f.run_id = r.run_id AND f.rollout_id = r.rollout_id
 ORDER BY f.num_transitions DESC, r.run_id ASC, r.rollout_id ASC
 LIMIT $limit OFFSET $offset

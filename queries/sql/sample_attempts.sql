@@ -17,7 +17,7 @@ SELECT
     latency_s,
     environment,
     rollout_id
-FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents)
 WHERE sample_id = $sample_id AND ($environment IS NULL OR environment = $environment)
 ORDER BY run_id, step NULLS FIRST, split NULLS LAST, attempt NULLS LAST, rollout_id
 LIMIT $limit

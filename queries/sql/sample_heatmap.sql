@@ -10,7 +10,7 @@ WITH r AS (
         environment,
         sample_id,
         CASE $measure WHEN 'reward' THEN reward WHEN 'tool_calls' THEN num_tool_calls END::DOUBLE AS measured
-    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents)
     WHERE sample_id IS NOT NULL AND step IS NOT NULL
 ),
 

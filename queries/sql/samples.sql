@@ -5,7 +5,7 @@
 -- Cells (curve and step) may be as many as rollouts: they are grouped by a 64-bit hash of the curve's names.
 WITH r AS (
     SELECT environment, sample_id, run_id, split, step, reward, num_tool_calls
-    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents)
     WHERE sample_id IS NOT NULL
 ),
 

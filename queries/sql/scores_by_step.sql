@@ -9,7 +9,7 @@ WITH per_sample AS (
         count(s.value) AS num_scored
     FROM scores AS s
     INNER JOIN filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     ) AS r ON hash(s.rollout_id) = hash(r.rollout_id)
     WHERE ($run_ids IS NULL OR list_contains($run_ids, s.run_id)) AND (s.value IS NULL OR isfinite(s.value))
     GROUP BY ALL

@@ -9,7 +9,7 @@ WITH r AS (
         hash(environment, sample_id, group_id) AS group_key,
         coalesce(status IN ('infra_error', 'grader_error'), FALSE) AS is_failed,
         CASE WHEN NOT $leave_out_failures OR NOT is_failed THEN reward END AS graded
-    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents)
     WHERE step IS NOT NULL AND coalesce(sample_id, group_id) IS NOT NULL
 ),
 

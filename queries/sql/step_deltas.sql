@@ -9,7 +9,7 @@ WITH per_sample AS (
         unit,
         avg(reward) AS reward
     FROM filtered_rollouts(
-        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, [$split], $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE step IS NOT NULL AND reward IS NOT NULL
     GROUP BY run_id, step, unit

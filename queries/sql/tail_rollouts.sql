@@ -18,7 +18,7 @@ SELECT
     latency_s,
     count(*) OVER () AS num_total
 FROM measured_rollouts(
-    $measure, 'run', $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $measure, 'run', $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 WHERE value > $threshold
 ORDER BY value DESC, run_id, rollout_id

@@ -17,7 +17,7 @@ WITH per_sample AS (
         sum(latency_s) AS latency_s,
         sum(latency_s) FILTER (WHERE value > $threshold) AS tail_latency_s
     FROM measured_rollouts(
-        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $measure, $by, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     GROUP BY run_id, split, step, unit
 )

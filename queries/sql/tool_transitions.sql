@@ -9,7 +9,7 @@ WITH trajectories AS (
             list_sort(list({'call_index': call_index, 'tool': tool})), LAMBDA each: each.tool
         ) AS tools
     FROM filtered_calls(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     GROUP BY run_id, rollout_id, branch
 ),

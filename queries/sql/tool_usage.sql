@@ -16,7 +16,7 @@ SELECT
     quantile_cont(latency_s, [0.5, 0.95])[1] AS latency_p50_s,
     quantile_cont(latency_s, [0.5, 0.95])[2] AS latency_p95_s
 FROM filtered_calls(
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, step, tool
 ORDER BY run_id, step NULLS FIRST, num_calls DESC, tool

@@ -13,7 +13,7 @@ peers AS (
     SELECT
         p.*,
         { 'unknown': p.sample_id IS NULL, 'sample': p.sample_id, 'attempt': p.attempt, 'id': p.rollout_id } AS place
-    FROM filtered_rollouts([$run_id], NULL, NULL, NULL, $statuses, $tools, $environments, $subset) AS p
+    FROM filtered_rollouts([$run_id], NULL, NULL, NULL, $statuses, $tools, $environments, $subset, $agents) AS p
     WHERE p.rollout_id <> $rollout_id
 ),
 

@@ -23,7 +23,8 @@ sqrt(
 -- Rollouts of `filtered_rollouts` with one of their measures as `value`, grouped by `p_by`: `run`, `split` (of a run) or
 -- `step` (of a split); the columns above the grain are NULL. Only the chosen column is read.
 CREATE MACRO measured_rollouts(
-    p_measure, p_by, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+    p_measure, p_by, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset,
+    p_agents := null
 ) AS TABLE
 SELECT
     r.* REPLACE (
@@ -49,5 +50,5 @@ SELECT
         WHEN 'reward' THEN r.reward
     END::double AS value
 FROM filtered_rollouts(
-    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
 ) AS r;
