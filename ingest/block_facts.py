@@ -14,6 +14,7 @@ from ingest.block_repeats import block_repeats
 from ingest.facts import BYTES_PER_TOKEN
 from ingest.repeats import longest_loop
 from ingest.sources.base import Children, Rollouts
+from ingest.tool_errors import error_line, error_lines, kind_of
 
 _LAST = np.iinfo(np.int64).max
 
@@ -106,7 +107,28 @@ def _call_facts(values: dict[str, Any], calls: Children, size: int) -> None:
         "num_tool_errors_flagged": pa.array(flagged),
         "num_tool_errors_inferred": pa.array(inferred),
         "num_distinct_tools": pa.array(np.bincount(pairs // base, minlength=size)),
+        "unrecovered_errors": _unrecovered(of, columns, of * base + coded.indices.to_numpy(zero_copy_only=False), size),
     }
+
+
+def _unrecovered(of: Ints, columns: dict[str, Any], tools: Ints, size: int) -> pa.Array:
+    """By rollout, the errors of tools whose last call failed; kinds of error that say little are told by the text."""
+    failed = flags(columns["is_error_flagged"]) | flags(columns["is_error_inferred"])
+    places = np.flatnonzero(failed)
+    if not len(places):
+        return pa.array([""] * size, pa.string())
+    kinds = columns["error_kind"].to_pylist()
+    for at in places.tolist():
+        kinds[at] = kind_of(kinds[at], columns["output_text"][at].as_py())
+    columns["error_kind"] = pa.array(kinds, columns["error_kind"].type)
+    _, from_the_end = np.unique(tools[::-1], return_index=True)
+    last = np.sort(len(tools) - 1 - from_the_end)
+    exits = columns["exit_code"].to_pylist() if "exit_code" in columns else [None] * len(kinds)
+    lines: dict[int, list[str]] = {}
+    for at in last[failed[last]].tolist():
+        line = error_line(columns["tool"][at].as_py(), kinds[at], exits[at])
+        lines.setdefault(int(of[at]), []).append(line)
+    return pa.array([error_lines(lines.get(rollout, ())) for rollout in range(size)], pa.string())
 
 
 def _output_facts(values: dict[str, Any], calls: Children, size: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from ingest.reading import seconds_between
 from ingest.repeats import longest_loop, mark_repeats
 from ingest.sources.base import Rollout
+from ingest.tool_errors import error_line, error_lines, kind_of
 
 Values = dict[str, Any]
 
@@ -97,6 +98,7 @@ def _sum(values: Values, into: str, rows: list[Values], name: str) -> None:
 def _call_facts(values: Values, calls: list[Values]) -> None:
     """Count calls, failed ones and different tools. A call that was not executed has failed."""
     executed = flagged = inferred = failed = 0
+    last: dict[str, Values | None] = {}
     for row in calls:
         is_flagged, is_executed = row["is_error_flagged"], row["is_executed"]
         if is_executed:
@@ -106,15 +108,22 @@ def _call_facts(values: Values, calls: list[Values]) -> None:
         elif row["is_error_inferred"]:
             inferred += 1
         elif is_executed and row["status"] != "error":
+            last[row["tool"]] = None
             continue
         failed += 1
+        row["error_kind"] = kind_of(row.get("error_kind"), row.get("output_text"))
+        last[row["tool"]] = row
     values["num_tool_calls"] = len(calls)
     values["num_tool_calls_executed"] = executed
     values["num_tool_calls_succeeded"] = len(calls) - failed
     values["num_tool_errors"] = failed
     values["num_tool_errors_flagged"] = flagged
     values["num_tool_errors_inferred"] = inferred
-    values["num_distinct_tools"] = len({row["tool"] for row in calls})
+    values["num_distinct_tools"] = len(last)
+    unrecovered = [row for row in last.values() if row is not None] if failed else []
+    unrecovered.sort(key=lambda row: row["call_index"])
+    lines = [error_line(row["tool"], row["error_kind"], row.get("exit_code")) for row in unrecovered]
+    values["unrecovered_errors"] = error_lines(lines)
 
 
 def _repeat_facts(values: Values, calls: list[Values]) -> None:

@@ -12,7 +12,7 @@ from ingest.columns import NEVER, NO_MESSAGES, ROLLOUT_ID, RUN_ID, SOURCE_ID, Co
 from ingest.schema_rollouts import MESSAGES, ROLLOUTS, SCORES, TOOL_CALLS
 from ingest.schema_runs import CHECKPOINTS, EVENTS, METRICS, RUNS, SAMPLES
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a column is added; files of an older version are joined BY NAME in the published views."""
 
 ANNOTATIONS = Table(

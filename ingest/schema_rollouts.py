@@ -73,6 +73,12 @@ ROLLOUTS = Table(
         count_column("num_tool_errors_flagged", "errors the source itself flags"),
         count_column("num_tool_errors_inferred", "errors recognised only from the output's text"),
         count_column("num_distinct_tools", "different tools called"),
+        Column(
+            "unrecovered_errors",
+            "string",
+            "errors of tools whose last call failed, `tool: kind` a line, in order of the calls; empty = none",
+            "no messages, or read before there was this column",
+        ),
         count_column("num_exact_repeats", "calls with the tool and canonical arguments of an earlier call"),
         count_column("num_near_repeats", "calls alike, but not equal, to an earlier call of the tool"),
         count_column("num_repeats_same_output", "exact repeats whose output was the same again"),

@@ -74,7 +74,8 @@ class Reading:
         named = [parameters["run_id"]] if parameters.get("run_id") is not None else []
         named += parameters.get("run_ids") or ()
         several = [value if isinstance(value, list) else [value] for value in parameters.values()]
-        named += [each["run_id"] for values in several for each in values if isinstance(each, Mapping)]  # the arms
+        structs = [each for values in several for each in values if isinstance(each, Mapping)]
+        named += [each["run_id"] for each in structs if "run_id" in each]  # the arms
         if not named or len(named) > FEW_RUNS:
             return self.connection
         return _narrowed(self, tuple(sorted(set(named))))

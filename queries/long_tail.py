@@ -87,12 +87,21 @@ def tail_share(
     check(measure, by)
     own = {"measure": measure, "by": by, "threshold": threshold}
     frame = store.ask("tail_share", {**filters.parameters(), **own})
+    low, high, effective = share_intervals(frame)
+    insert_after(frame, "share", {"ci_low": low, "ci_high": high, "num_effective": effective})
+    return frame.drop(columns="share_sd")
+
+
+def share_intervals(frame: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+    """Wilson bounds of shares of rollouts, and the numbers of independent rollouts they are for, shapes (rows,).
+
+    From the columns share, share_sd (as `clustered_sd`), num_rollouts and num_samples.
+    """
     share = floats(frame, "share")
     num, samples = (floats(frame, name) for name in ("num_rollouts", "num_samples"))
     effective = effective_number(share, floats(frame, "share_sd"), num, samples)
     low, high = wilson(np.where(num > 0, share * effective, 0.0), effective)
-    insert_after(frame, "share", {"ci_low": low, "ci_high": high, "num_effective": effective})
-    return frame.drop(columns="share_sd")
+    return low, high, effective
 
 
 def effective_number(share: Floats, deviation: Floats, num: Floats, samples: Floats) -> Floats:

@@ -20,6 +20,7 @@ from queries.contracts import contract_costs, contract_limits, contract_penaltie
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
+from queries.failures import failed_rollouts, failure_causes, failure_rulebook
 from queries.frontiers import frontier
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.learnability import learnability, learnability_summary
@@ -81,6 +82,9 @@ QUESTIONS: dict[str, Question] = {
     "distribution": distribution,
     "distribution_summary": distribution_summary,
     "ecdf": ecdf,
+    "failed_rollouts": failed_rollouts,
+    "failure_causes": failure_causes,
+    "failure_rulebook": failure_rulebook,
     "filter_choices": filter_choices,
     "filter_counts": filter_counts,
     "frontier": frontier,

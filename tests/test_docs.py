@@ -35,6 +35,7 @@ SHARED = {
     "contract_limits": "run_limits",
     "contract_moves": "contract_moved_samples",
     "ecdf": "measured_values",
+    "failure_rulebook": "failure_causes",
     "frontier": "compared_samples",
     "setting_effect": "compared_samples",
     "signal_by_group_size": "attempt_values",

@@ -2,23 +2,29 @@
 CREATE MACRO is_failure(p_status) AS coalesce(p_status IN ('infra_error', 'grader_error'), false);
 
 -- Standard deviation to use with the number of samples for the interval of a mean over rollouts, where attempts at a
--- sample are alike: from each sample's sum and count of known values. Equal counts give the deviation of sample means.
+-- sample are alike: from the number of samples that have known values, and over these the sums of each sample's sum x and
+-- count n. Equal counts give the deviation of sample means.
 -- Source: Miller 2024 (arXiv 2411.00640), appendix A, linearised for unequal counts; rounding noise counts as zero.
-CREATE MACRO clustered_sd(p_sum, p_num) AS
+CREATE MACRO clustered_sd_of(p_samples, p_x, p_n, p_xx, p_xn, p_nn) AS
 sqrt(
-    count(*) FILTER (WHERE p_num > 0) * count(*) FILTER (WHERE p_num > 0)
-    / nullif(count(*) FILTER (WHERE p_num > 0) - 1, 0)
+    p_samples * p_samples / nullif(p_samples - 1, 0)
     * CASE
-        WHEN
-            sum(p_sum * p_sum) - 2 * (sum(p_sum) / nullif(sum(p_num), 0)) * sum(p_sum * p_num)
-            + (sum(p_sum) / nullif(sum(p_num), 0)) ** 2 * sum(p_num * p_num)
-            > 1e-12 * sum(p_sum * p_sum)
-            THEN
-                sum(p_sum * p_sum) - 2 * (sum(p_sum) / nullif(sum(p_num), 0)) * sum(p_sum * p_num)
-                + (sum(p_sum) / nullif(sum(p_num), 0)) ** 2 * sum(p_num * p_num)
+        WHEN p_xx - 2 * (p_x / nullif(p_n, 0)) * p_xn + (p_x / nullif(p_n, 0)) ** 2 * p_nn > 1e-12 * p_xx
+            THEN p_xx - 2 * (p_x / nullif(p_n, 0)) * p_xn + (p_x / nullif(p_n, 0)) ** 2 * p_nn
         ELSE 0
     END
-) / nullif(sum(p_num), 0);
+) / nullif(p_n, 0);
+
+-- The same as an aggregate over samples, from each sample's sum and count of known values.
+CREATE MACRO clustered_sd(p_sum, p_num) AS
+clustered_sd_of(
+    count(*) FILTER (WHERE p_num > 0),
+    sum(p_sum),
+    sum(p_num),
+    sum(p_sum * p_sum),
+    sum(p_sum * p_num),
+    sum(p_num * p_num)
+);
 
 -- Rollouts of `filtered_rollouts` with one of their measures as `value`, grouped by `p_by`: `run`, `split` (of a run) or
 -- `step` (of a split); the columns above the grain are NULL. Only the chosen column is read.
