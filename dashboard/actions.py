@@ -4,6 +4,7 @@ Reading data runs as a subprocess (`python -m dashboard.cli ingest …`): a pool
 again in every worker. No page imports `ingest` beyond its contract; what sources can fill is asked here.
 """
 
+import getpass
 import os
 import subprocess
 import sys
@@ -15,10 +16,16 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.sample import sample_data
+from ingest import annotate
+from ingest.annotate import Annotation
 from ingest.errors import UnrecognisedError
 from ingest.sources import SOURCES
 from ingest.sources.base import FIELDS
+from ingest.store import Store
 
+LABELS = annotate.LABELS
+PATIENCE = 20.0
+"""Seconds that a reader waits for an ingest to finish its commit."""
 _HERE = Path(__file__).resolve().parent
 
 
@@ -57,6 +64,34 @@ def read(path: Path) -> None:
         said.seek(0)
         status.update(label="It could not be read; the store is as it was", state="error")
         st.code(said.read()[-2_000:], language=None, wrap_lines=True)
+
+
+def write_annotation(said: Annotation) -> None:
+    """Write what a reader says of a rollout into the store.
+
+    Raises:
+        StoreError: It cannot be written; the message says why.
+    """
+    annotate.annotate(Store(data.store_root(), patience=PATIENCE), said)
+
+
+def take_back(run_id: str, annotation_id: str) -> None:
+    """Take an annotation back.
+
+    Raises:
+        StoreError: It cannot be; the message says why.
+    """
+    annotate.retract(Store(data.store_root(), patience=PATIENCE), run_id, annotation_id)
+
+
+def reader_name() -> str:
+    """Who is reading: as logged in, else the name of the account the dashboard runs under."""
+    if st.user.get("is_logged_in"):
+        return str(st.user.get("email") or st.user.get("name") or "reader")
+    try:
+        return getpass.getuser()
+    except OSError:  # an account without a name, as in some containers
+        return "reader"
 
 
 def _environment() -> dict[str, str]:

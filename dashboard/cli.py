@@ -4,6 +4,7 @@ Thin: every command parses, calls one function of `ingest` or `queries`, and pri
 read (or answered), 1 nothing could be read (or asked), 2 wrong usage, 3 read with rejects or with files that failed.
 """
 
+import getpass
 import json
 import os
 import subprocess
@@ -32,6 +33,9 @@ from dashboard.question_help import own_parameters, question_help
 from dashboard.reward_names import by_split
 from dashboard.sample import case_studies, case_study, sample_data
 from dashboard.terminal import console, harmless
+from ingest.annotate import NOTE, Annotation
+from ingest.annotate import annotate as write_annotation
+from ingest.annotate import retract as retract_annotation
 from ingest.doctor import examine
 from ingest.errors import ObservatoryError, StoreEmptyError
 from ingest.forget import forget as run_forget
@@ -49,6 +53,7 @@ from queries.filters import SUBSETS, Filters
 from queries.ingests import run_overview
 from queries.reported import reported_metrics
 from queries.rulebook import rulebook
+from queries.trajectory import rollout_run
 
 app = typer.Typer(
     name="observatory",
@@ -197,6 +202,29 @@ def export(
 def sources(as_json: JsonOption = False) -> None:
     """List the formats that can be read, and what each can fill."""
     show.sources(as_json=as_json)
+
+
+@app.command()
+def annotate(
+    rollout: Annotated[str, typer.Argument(help="Id of the rollout.")],
+    label: Annotated[str, typer.Option(help="real or false_alarm of a finding, note, or a word of your own.")] = NOTE,
+    note: Annotated[str | None, typer.Option(help="Text.")] = None,
+    rule: Annotated[str | None, typer.Option(help="Rule of reward integrity whose finding is judged.")] = None,
+    message: Annotated[int | None, typer.Option(min=0, help="Message it speaks of.", show_default="the whole")] = None,
+    by: Annotated[str | None, typer.Option(help="Who says so.", show_default="your account")] = None,
+    retract: Annotated[str | None, typer.Option(help="Take back the annotation of this id instead.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Label a rollout, or leave a note on it; `observatory query annotations` lists what was said."""
+    target = _existing(store)
+    found = rollout_run(open_store(store), rollout_id=rollout)["run_id"]
+    run_id = str(found.iloc[0]) if len(found) else ""
+    if retract is not None:
+        retract_annotation(target, run_id, retract)
+        typer.echo(f"Annotation {harmless(retract)} taken back.")
+        return
+    said = Annotation(run_id, rollout, label, by or getpass.getuser(), note, rule, message)
+    typer.echo(write_annotation(target, said))
 
 
 @app.command()

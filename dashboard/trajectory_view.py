@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, outline, parts, trajectory_downloads, trajectory_words
+from dashboard import annotation_panel, data, outline, parts, trajectory_downloads, trajectory_words
 from dashboard.conversation import MAX_CHARS, conversation
 from dashboard.links import go
 from dashboard.timeline import absence, bars, timeline
@@ -154,6 +154,7 @@ def side(facts: pd.Series, messages: pd.DataFrame, calls: pd.DataFrame, pages: S
             st.html(outline.outline(messages, calls, shown(pages), address()))
         st.subheader("Facts", anchor=False)
         st.html(outline.facts(trajectory_words.facts_shown(facts)))
+        annotation_panel.annotations(facts, message())
 
 
 def shown(pages: Sequence[tuple[int, int]]) -> tuple[int, int]:

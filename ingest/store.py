@@ -61,14 +61,15 @@ MakeRows: TypeAlias = Callable[[], Rows]
 
 
 class Store:
-    """A store at a local folder, opened for writing.
+    """A store at a local folder, opened for writing; `patience`: seconds to wait while another process writes.
 
     Raises:
         StoreError: The folder cannot be made or written.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, patience: float = LOCK_SECONDS) -> None:
         self.root = root.expanduser().resolve()
+        self.patience = patience
         try:
             (self.root / "lake").mkdir(parents=True, exist_ok=True)
             (self.root / "staging").mkdir(exist_ok=True)
@@ -84,10 +85,10 @@ class Store:
             StoreError: Another process held it too long, or the folder is not writable.
         """
         try:
-            held = self._lock.acquire(timeout=LOCK_SECONDS)
+            held = self._lock.acquire(timeout=self.patience)
         except Timeout as error:
             raise StoreError(
-                f"{self.root}: another process has been writing for {LOCK_SECONDS:.0f} s; try again"
+                f"{self.root}: another process has been writing for {self.patience:.0f} s; try again"
             ) from error
         except OSError as error:
             raise self._unwritable(error) from error

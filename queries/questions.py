@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from queries.annotations import annotations
 from queries.arms import arms
 from queries.base_models import base_model_change
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
@@ -51,6 +52,7 @@ Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
 
 QUESTIONS: dict[str, Question] = {
+    "annotations": annotations,
     "arm_facts": arm_facts,
     "arms": arms,
     "base_model_change": base_model_change,
