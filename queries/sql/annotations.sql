@@ -10,7 +10,9 @@ rollout AS (
         split,
         step,
         reward
-    FROM filtered_rollouts($run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset)
+    FROM filtered_rollouts(
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
+    )
     WHERE rollout_id IN (SELECT rollout_id FROM annotations)
 )
 
