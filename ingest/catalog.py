@@ -105,7 +105,9 @@ def publish(root: Path, snapshot: Snapshot) -> None:
         with duckdb.connect() as connection:
             connection.execute(f"ATTACH {literal(str(aside))} AS catalog (STORAGE_VERSION 'v1.0.0')")
             connection.execute("USE catalog")
+            connection.begin()  # one write to the disk, not one a statement
             build(root, snapshot, connection, known)
+            connection.commit()
             connection.execute("USE memory; DETACH catalog")
         aside.replace(target)
     finally:

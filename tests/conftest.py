@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ REAL_DATA = ROOT.parent / "shared" / "data"
 # No deadline: a busy machine is no fault of the code. The same examples every time: a red build can be had again.
 settings.register_profile("repository", deadline=None, derandomize=True)
 settings.load_profile("repository")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now out of garbage collection: Streamlit and statsmodels ask for one at every turn."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

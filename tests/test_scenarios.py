@@ -56,6 +56,7 @@ from sample_data.scenarios import (
     underwriting,
 )
 
+pytestmark = pytest.mark.xdist_group("scenarios")
 K = 3
 """Standard errors that a figure may be off what was planted: 1 of 370 is, of figures that are right."""
 

@@ -207,7 +207,6 @@ def opened(root: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str) -> Ap
     app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=90)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page("app_pages/checkpoints.py").run()
     assert not app.exception
     assert not any("unexpected" in each.value for each in app.subheader)

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,7 @@ def test_every_question_about_hostile_names_is_answered_harmlessly(
         "baseline": "$x@0",
         "candidate": "*@1",
     }
+    monkeypatch.setattr(cli, "open_store", cache(cli.open_store))  # how it opens is not what is asked here
     for name in QUESTIONS if format == "table" else ("runs", "rollouts", "run_names", "tool_usage", "arms"):
         given = {key: own.get(key, "1") for key, each in cli_parameters(name).items() if each}
         words = [f"--{key.replace('_', '-')}={value}" for key, value in given.items()]

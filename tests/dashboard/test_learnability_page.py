@@ -188,7 +188,6 @@ def opened(store: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str) -> A
     app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=120)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page("app_pages/learnability.py").run()
     assert not app.exception
     assert not any("unexpected" in each.value or "could not" in each.value for each in app.subheader)

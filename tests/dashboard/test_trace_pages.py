@@ -62,7 +62,6 @@ def opened(page: str, **parameters: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=60)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page(f"app_pages/{page}.py").run()
     assert not app.exception
     assert not any("unexpected" in each.value for each in app.subheader)

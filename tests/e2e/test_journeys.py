@@ -3,11 +3,12 @@
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from dashboard.sample import sample_data
 from ingest.runner import Request, ingest
@@ -18,7 +19,7 @@ from queries.curves import reward_curve
 from queries.filters import Filters
 from tests.e2e.conftest import WAIT_MS, serve, settled
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("journeys")]
 
 ARMS = "baseline=finqa-baseline&candidate=finqa-tuned"
 
@@ -95,14 +96,14 @@ def test_a_slice_opens_the_rollouts_of_its_samples(sample: str, page: Page) -> N
     plot = page.get_by_test_id("stExpander").filter(has_text="Worst slice of").locator(".stPlotlyChart")
     point = plot.locator(".scatterlayer .point").first
     heading = page.get_by_text(re.compile(r"Rollouts of \d+ samples"))
-    for _ in range(5):  # a plot that was folded is drawn again when it opens: clicks before that are lost
+    for _ in range(20):  # a plot that was folded is drawn again when it opens: clicks before that are lost
         point.scroll_into_view_if_needed()
-        page.wait_for_timeout(1_500)
+        page.wait_for_timeout(500)
         box = point.bounding_box()
         assert box is not None
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(6_000)
-        if heading.count():
+        with suppress(TimeoutError):
+            heading.wait_for(timeout=3_000)
             break
     expect(heading).to_be_visible(timeout=WAIT_MS)
     assert "pick=compare_slices." in page.url

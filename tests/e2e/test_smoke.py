@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from dashboard.site import PAGES
 from tests.e2e.conftest import HOSTILE, WAIT_MS, serve, settled
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("smoke")]
 
 
 @pytest.mark.parametrize("each", PAGES, ids=lambda each: each.title)

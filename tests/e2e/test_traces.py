@@ -13,7 +13,7 @@ from queries.connection import open_store
 from tests.e2e.conftest import WAIT_MS, serve, settled
 from tests.stores import call, rollout, write_store
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("traces")]
 EVIL = "<script>document.title='taken'</script><img src=http://evil.example/x.png onerror=\"document.title='taken'\">"
 EVIL += " ![x](http://evil.example/y.png) </pre></article><h1>big</h1>"
 

@@ -47,8 +47,36 @@ def write_files(folder: Path, files: int, lines: int) -> None:
         (folder / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def command(store: Path, folder: Path) -> list[str]:
-    return [sys.executable, "-m", "dashboard.cli", "ingest", str(folder), "--store", str(store), "--json", "--force"]
+PROGRAM = """
+import sys
+from pathlib import Path
+from ingest.runner import Request, ingest
+from ingest.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+ingest(Store(Path(sys.argv[1])), Request([Path(sys.argv[2])], force=True))
+"""
+
+
+def ingesting(store: Path, *folders: Path) -> list[subprocess.Popen[bytes]]:
+    """Processes that read a folder each again: all have imported what they need, and begin now, at once."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(store), str(folder)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for folder in folders
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    return started
 
 
 def content(store: Path) -> list[tuple[object, ...]]:
@@ -75,16 +103,14 @@ def test_kill_9_at_any_moment_leaves_the_old_or_the_new_state(tmp_path: Path) ->
     ingest(Store(merged), Request([tmp_path / "all"]))
     complete = content(merged)
     chance = random.Random(7)
-    started = time.monotonic()
-    subprocess.run(command(tmp_path / "timing", tmp_path / "all"), cwd=ROOT, check=True, capture_output=True)
-    duration = time.monotonic() - started
+    with ingesting(tmp_path / "timing", tmp_path / "all")[0] as process:
+        started = time.monotonic()
+        assert process.wait() == 0
+        duration = time.monotonic() - started
     for _ in range(12):
-        process = subprocess.Popen(
-            command(store, tmp_path / "all"), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(duration * chance.uniform(0.4, 1.0))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        with ingesting(store, tmp_path / "all")[0] as process:
+            time.sleep(duration * chance.uniform(0.0, 1.0))
+            os.kill(process.pid, signal.SIGKILL)
         assert_whole(store, [before, complete])
     ingest(Store(store), Request([tmp_path / "all"], force=True))
     assert content(store) == complete
@@ -95,13 +121,9 @@ def test_two_ingests_at_once_lose_nothing(tmp_path: Path) -> None:
     write_files(tmp_path / "a", 3, 30)
     write_files(tmp_path / "b", 3, 30)
     store = tmp_path / "store"
-    processes = [
-        subprocess.Popen(command(store, tmp_path / name), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for name in ("a", "b")
-    ]
-    for process in processes:
-        _, error = process.communicate()
-        assert process.returncode == 0, error.decode()
+    for process in ingesting(store, tmp_path / "a", tmp_path / "b"):
+        with process:
+            assert process.wait() == 0
     assert len(content(store)) == 180
     attempts = open_store(store).connection.sql(
         "SELECT count(*) FROM (SELECT 1 FROM rollouts GROUP BY run_id, sample_id, attempt HAVING count(*) > 1)"
@@ -114,13 +136,11 @@ def test_a_reader_never_sees_half_a_commit(tmp_path: Path) -> None:
     store = tmp_path / "store"
     ingest(Store(store), Request([tmp_path / "in"]))
     whole = content(store)
-    process = subprocess.Popen(
-        command(store, tmp_path / "in"), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     looks = 0
-    while process.poll() is None:
-        assert content(store) == whole
-        looks += 1
+    with ingesting(store, tmp_path / "in")[0] as process:
+        while process.poll() is None:
+            assert content(store) == whole
+            looks += 1
     assert process.returncode == 0
     assert looks > 1
 
