@@ -10,6 +10,7 @@ from dashboard.selection import opening, rollouts_behind
 parts.header(__doc__ or "")
 filters, names = data.filters(), data.run_names()
 looks = charts_curves.Looks(names, data.baseline())
+data.ask_ahead(filters, "reward_curve", "scores_by_step", "behaviour_by_step", "reward_agreement", "reported_metrics")
 curve = data.ask("reward_curve", filters)
 reported = data.ask("reported_metrics", filters, only_reward=True)
 if curve.empty and reported.empty:
@@ -70,11 +71,10 @@ if len(curve):
     curve_panels.behaviour(filters, list(dict.fromkeys([split, *texts(curve["split"])])), looks)
 parts.how(
     "A reward is the mean over samples of each sample's mean over its scored rollouts, so a sample with more attempts "
-    "weighs no more; bands are 95 % t intervals over samples (of more than "
-    "four runs only on hover). The change in the first sentence is paired: only samples "
-    "scored at both steps. The best step is compared with every other one sample by sample, with intervals that hold "
-    "together (Bonferroni). From 20 points on raw points are faint and the bold line is an exponential moving average "
-    "with weight 0.6, corrected for its start, of the raw series. Open diamonds are what the trainer itself reported. "
-    "Means of calls, turns, tokens and seconds are over rollouts, their intervals clustered by sample; rates are "
-    "pooled over calls, turns or rollouts, and their n says which."
+    "weighs no more; bands are 95 % t intervals over samples (of more than four runs only on hover). The change in "
+    "the first sentence is paired: only samples scored at both steps. The best step is compared with every other one "
+    "sample by sample, with intervals that hold together (Bonferroni). From 20 points on raw points are faint and the "
+    "bold line is an exponential moving average with weight 0.6, corrected for its start, of the raw series. Open "
+    "diamonds are what the trainer itself reported. Means of calls, turns, tokens and seconds are over rollouts, "
+    "their intervals clustered by sample; rates are pooled over calls, turns or rollouts, and their n says which."
 )
