@@ -227,15 +227,25 @@ def _chosen(runs: Iterator[_Run]) -> pd.DataFrame:
 
 def _runs(store: Reading, filters: Filters, split: str, *, clusters: bool) -> Iterator[_Run]:
     """Each run that has scored steps in the split, in order."""
+    # What is drawn for a run is the same whether it is asked about alone or beside others.
+    drawn_for = {"split": split, "clusters": clusters, "filters": replace(filters, run_ids=None, splits=None)}
+    for run_id, steps, rewards, labels in reward_matrices(store, filters, split, clusters=clusters):
+        yield _run(run_id, steps, rewards, labels if clusters else None, drawn_for)
+
+
+def reward_matrices(
+    store: Reading, filters: Filters, split: str, *, clusters: bool = False
+) -> Iterator[tuple[str, list[int], Floats, Labels]]:
+    """Each run with scored steps in a split, in order: its id, these steps, every sample's rewards, its cluster.
+
+    Rewards have the shape (samples, steps), NaN where not scored; clusters the shape (samples,).
+    """
     table = store.arrow("checkpoint_choice", {**filters.parameters(), "split": split, "clusters": clusters})
     run_ids = table.column("run_id").to_pylist()
     bounds = [0, *(at for at in range(1, len(run_ids)) if run_ids[at] != run_ids[at - 1]), len(run_ids)]
-    # What is drawn for a run is the same whether it is asked about alone or beside others.
-    drawn_for = {"split": split, "clusters": clusters, "filters": replace(filters, run_ids=None, splits=None)}
     for start, end in pairwise(bounds) if run_ids else ():
-        run_id, rows = run_ids[start], table.slice(start, end - start)
-        rewards, labels = _matrix(rows)
-        yield _run(run_id, rows.column("step").to_pylist(), rewards, labels if clusters else None, drawn_for)
+        rows = table.slice(start, end - start)
+        yield run_ids[start], rows.column("step").to_pylist(), *_matrix(rows)
 
 
 def _run(run_id: str, steps: list[int], rewards: Floats, labels: Labels | None, drawn_for: dict[str, Any]) -> _Run:

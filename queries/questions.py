@@ -18,15 +18,18 @@ from queries.compare_checks import compare_failures, compare_pairing
 from queries.compared_samples import compare_quadrants, compare_samples
 from queries.contract_moves import contract_moved_samples, contract_moves
 from queries.contracts import contract_costs, contract_limits, contract_penalties, contract_shares
+from queries.costs import cost_effect, costs
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
 from queries.failures import failed_rollouts, failure_causes, failure_rulebook
 from queries.frontiers import frontier
+from queries.gains import cost_of_gain, when_to_stop
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
+from queries.prices import prices
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.rollouts import rollouts
@@ -38,6 +41,7 @@ from queries.scope import coverage, filter_choices, filter_counts, run_names
 from queries.setting_effects import setting_effect
 from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
+from queries.time_shares import time_shares
 from queries.trajectory import (
     rollout_run,
     trajectory_facts,
@@ -47,6 +51,7 @@ from queries.trajectory import (
     trajectory_search,
     trajectory_tool_calls,
 )
+from queries.waits import step_waits, stragglers
 
 Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
@@ -79,6 +84,9 @@ QUESTIONS: dict[str, Question] = {
     "contract_moves": contract_moves,
     "contract_penalties": contract_penalties,
     "contract_shares": contract_shares,
+    "cost_effect": cost_effect,
+    "cost_of_gain": cost_of_gain,
+    "costs": costs,
     "coverage": coverage,
     "dead_samples": dead_samples,
     "distribution": distribution,
@@ -94,6 +102,7 @@ QUESTIONS: dict[str, Question] = {
     "learnability": learnability,
     "learnability_summary": learnability_summary,
     "loops": loops,
+    "prices": prices,
     "reject_reasons": reject_reasons,
     "prompt_differences": prompt_differences,
     "rejects": rejects,
@@ -123,12 +132,15 @@ QUESTIONS: dict[str, Question] = {
     "signal_by_group_size": signal_by_group_size,
     "signal_by_step": signal_by_step,
     "step_deltas": step_deltas,
+    "step_waits": step_waits,
     "stop_reasons_by_step": stop_reasons_by_step,
+    "stragglers": stragglers,
     "survival": survival,
     "table_sizes": table_sizes,
     "tail_percentiles": tail_percentiles,
     "tail_rollouts": tail_rollouts,
     "tail_share": tail_share,
+    "time_shares": time_shares,
     "tool_transitions": tool_transitions,
     "tool_usage": tool_usage,
     "trajectory_facts": trajectory_facts,
@@ -138,4 +150,5 @@ QUESTIONS: dict[str, Question] = {
     "trajectory_search": trajectory_search,
     "trajectory_tool_calls": trajectory_tool_calls,
     "varying_settings": varying_settings,
+    "when_to_stop": when_to_stop,
 }

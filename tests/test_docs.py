@@ -33,6 +33,7 @@ SHARED = {
     "compare_slices": "compared_samples",
     "checkpoint_warnings": "checkpoint_figures",
     "contract_limits": "run_limits",
+    "cost_of_gain": "checkpoint_choice",
     "contract_moves": "contract_moved_samples",
     "ecdf": "measured_values",
     "failure_rulebook": "failure_causes",
@@ -42,6 +43,7 @@ SHARED = {
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
     "varying_settings": "run_diff",
+    "when_to_stop": "checkpoint_choice",
 }
 """Questions that another's statement answers: the same values, another statistic of them."""
 COMMANDS = re.findall(r"^(?:\.venv/bin/)?observatory ([a-z].*?)(?:\s{2,}#.*)?$", README, re.M)

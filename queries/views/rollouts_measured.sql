@@ -1,6 +1,9 @@
 -- Whether a rollout ended in a failure that is not the policy's own.
 CREATE MACRO is_failure(p_status) AS coalesce(p_status IN ('infra_error', 'grader_error'), false);
 
+-- Seconds that are known and no nonsense, never negative; else NULL.
+CREATE MACRO known_seconds(p_s) AS CASE WHEN isfinite(p_s) THEN greatest(p_s, 0) END;
+
 -- Standard deviation to use with the number of samples for the interval of a mean over rollouts, where attempts at a
 -- sample are alike: from the number of samples that have known values, and over these the sums of each sample's sum x and
 -- count n. Equal counts give the deviation of sample means.

@@ -112,6 +112,12 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             *(Asked(each, None, {"arm": f"{ONE_RUN}@0"}) for each in learned),
             *(Asked("arms"), Asked("signal_by_step", chosen)),
         ],
+        "Time and money": [
+            *(Asked("time_shares", chosen, {"by": by}) for by in ("step", "run")),
+            *(Asked("step_waits", chosen), Asked("stragglers", chosen), Asked("prices", chosen)),
+            *(Asked("costs", chosen, {"by": by}) for by in ("run", "step")),
+            *(Asked(each, chosen) for each in ("cost_effect", "cost_of_gain", "when_to_stop")),
+        ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
             Asked("sample_heatmap", replace(one, splits=("valid",))),
