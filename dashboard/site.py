@@ -39,6 +39,7 @@ PAGES: Final = (
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
     Page("Compare", "Checkpoints", "checkpoints.py"),
     Page("Diagnose", "Learnability", "learnability.py"),
+    Page("Diagnose", "Time and money", "time_and_money.py"),
     Page("Compare", "Several arms", "several_arms.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),

@@ -18,7 +18,7 @@ SELECT
     list(is_solved::DOUBLE ORDER BY unit) FILTER (WHERE num_nameless = 0) AS solved
 FROM sample_spending(
     $prices, $by, $reward_at_least,
-    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY run_id, split, step, success
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST

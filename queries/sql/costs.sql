@@ -30,7 +30,7 @@ SELECT
     count(*) FILTER (WHERE NOT is_reported AND lacks_graders) AS lacks_graders,
     count(*) FILTER (WHERE NOT is_reported AND lacks_environment) AS lacks_environment
 FROM spending(
-    $prices, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+    $prices, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 GROUP BY ALL
 ORDER BY run_id, split NULLS LAST, step NULLS FIRST, environment NULLS LAST, model

@@ -5,7 +5,7 @@ WITH priced AS (
     SELECT s.run_id, s.grader, place_of($prices, 'graders', s.grader) AS priced_at
     FROM scores AS s
     INNER JOIN filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     ) AS r ON hash(s.rollout_id) = hash(r.rollout_id)
     WHERE $run_ids IS NULL OR list_contains($run_ids, s.run_id)
 )

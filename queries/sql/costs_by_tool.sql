@@ -4,7 +4,7 @@
 WITH priced AS (
     SELECT *, place_of($prices, 'tools', tool) AS priced_at
     FROM filtered_calls(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE coalesce(is_executed, TRUE)
 )

@@ -7,7 +7,7 @@ WITH own AS (
         CASE WHEN ended_at >= started_at THEN epoch_us(started_at) END AS start_us,
         CASE WHEN ended_at >= started_at THEN epoch_us(ended_at) END AS end_us
     FROM filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
 )
 

@@ -5,7 +5,7 @@
 WITH own AS (
     SELECT run_id, split, step, unit, rollout_id, sample_id, environment, host, latency_s
     FROM filtered_rollouts(
-        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     WHERE latency_s >= 0 AND isfinite(latency_s)
 ),

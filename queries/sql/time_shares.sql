@@ -9,7 +9,7 @@ WITH timed AS (
         coalesce(model_s, 0) + coalesce(tools_s, 0) + coalesce(user_s, 0) + coalesce(queue_s, 0)
         + coalesce(setup_s, 0) + coalesce(grading_s, 0) - latency_s AS over_s
     FROM time_parts(
-        $by, $by_environment, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset
+        $by, $by_environment, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
 ),
 

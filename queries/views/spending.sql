@@ -8,7 +8,8 @@ CREATE MACRO price_of(p_prices, p_what, p_place) AS list_extract(struct_extract(
 -- nothing of it has a price. usd: what the source reports, if that is preferred and there, else the sum of those (else
 -- what is reported): never both. lacks_…: a part of the computed cost that is incomplete, as tokens or a price are missing.
 CREATE MACRO spending(
-    p_prices, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+    p_prices, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset,
+    p_agents
 ) AS TABLE
 WITH called AS (
     SELECT
@@ -59,7 +60,7 @@ own AS (
         CASE WHEN has_prices(p_prices, 'tools') THEN called.is_lacking ELSE r.num_tool_calls > 0 END AS lacks_tools,
         CASE WHEN has_prices(p_prices, 'graders') THEN graded.is_lacking ELSE r.reward IS NOT NULL END AS lacks_graders
     FROM filtered_rollouts(
-        p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+        p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     ) AS r
     LEFT JOIN runs ON r.run_id = runs.run_id
     LEFT JOIN called ON hash(r.rollout_id) = called.place
@@ -110,7 +111,8 @@ FROM summed;
 -- where any of the run is known, else by a reward of 1 where rewards are all 0 or 1 (`success`: the rule; NULL = not known).
 CREATE MACRO sample_spending(
     p_prices, p_by, p_reward_at_least,
-    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset,
+    p_agents
 ) AS TABLE
 WITH own AS (
     SELECT
@@ -118,7 +120,7 @@ WITH own AS (
         CASE WHEN p_by IN ('split', 'step') THEN split END AS own_split,
         CASE WHEN p_by = 'step' THEN step END AS own_step
     FROM spending(
-        p_prices, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+        p_prices, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     )
 ),
 

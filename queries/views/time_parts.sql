@@ -5,7 +5,8 @@
 -- setup_s: before anything else, as the source says (`timing.setup` of verifiers and prime-rl, `setup_latency_s` in a
 -- rollout's metadata), else from the rollout's start to that of its first message, where that is later, less queueing.
 CREATE MACRO time_parts(
-    p_by, p_by_environment, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+    p_by, p_by_environment, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset,
+    p_agents
 ) AS TABLE
 WITH said AS (
     SELECT
@@ -26,7 +27,7 @@ own AS (
         coalesce(r.latency_s >= 0 AND isfinite(r.latency_s), FALSE) AS is_timed,
         epoch(said.first_at) - epoch(r.started_at) - coalesce(r.queue_latency_s, 0) AS before_s
     FROM filtered_rollouts(
-        p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset
+        p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     ) AS r
     LEFT JOIN said ON hash(r.rollout_id) = said.place
 )
