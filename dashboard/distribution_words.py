@@ -11,8 +11,6 @@ from queries.measures import RolloutMeasure
 
 MAX_NAMED = 3
 FEW = 20
-TOO_NARROW = 1.25
-"""From so many times on, an interval that takes attempts at a sample as independent is said to be too narrow."""
 
 
 def summary(frame: pd.DataFrame, groups: list[str], measure: RolloutMeasure) -> str:
@@ -134,26 +132,6 @@ def _tail(row: dict[str, Any], name: str, measure: RolloutMeasure, threshold: fl
 
 def _and(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def not_independent(shares: pd.DataFrame, groups: list[str]) -> str:
-    """That intervals of percentiles are too narrow where attempts at a sample are alike; else nothing.
-
-    By how many times, the clustered error of the share above the threshold says (`shares` answers `tail_share`).
-    """
-    narrow = {}
-    for row, name in zip(records(shares), groups, strict=True):
-        if row["num_tail"] and row["num_effective"]:
-            ratio = (row["num_rollouts"] / row["num_effective"]) ** 0.5
-            if row["num_tail"] < row["num_rollouts"] and ratio >= TOO_NARROW:
-                narrow[name] = ratio
-    if not narrow:
-        return ""
-    times = f"{'' if len(narrow) == 1 else 'up to '}{number(max(narrow.values()), 2)}"
-    return (
-        f"{_listed(list(narrow))}: attempts at a sample resemble one another. Intervals of percentiles take rollouts "
-        f"as independent, and are about {times} times too narrow; that of the share above the threshold allows for it."
-    )
 
 
 def without_interval(percentiles: pd.DataFrame) -> str:

@@ -139,10 +139,11 @@ def checkpoint_figures(
     over them), delta_ci_low, delta_ci_high (95 % intervals that hold together); reward_masked_mean (failures left out),
     pass_rate (0–1); train_reward_mean, train_num_samples (train batch of the same step); tool_calls_mean with _ci_low,
     _ci_high, tool_calls_p95 with _ci_low, _ci_high, latency_p50_s, latency_p95_s with _ci_low_s, _ci_high_s (seconds;
-    intervals of P95 by order statistics, NULL with p95_reason), turns_mean, output_tokens_mean with _ci_low, _ci_high
-    (tokens); failure_rate, truncation_rate, budget_exceeded_rate (0–1, of the num_status_known), no_tool_call_rate
-    (0–1, of rollouts whose calls are known), num_samples_calls_known, num_samples_repeated (with two scored attempts or
-    more), agree_share (of these, those whose attempts all have the same reward, 0–1).
+    intervals of P95 by order statistics, for as many independent rollouts as attempts are worth, NULL with p95_reason),
+    turns_mean, output_tokens_mean with _ci_low, _ci_high (tokens); failure_rate, truncation_rate, budget_exceeded_rate
+    (0–1, of the num_status_known), no_tool_call_rate (0–1, of rollouts whose calls are known), num_samples_calls_known,
+    num_samples_repeated (with two scored attempts or more), agree_share (of these, those whose attempts all have the
+    same reward, 0–1).
     """
     own = replace(filters, splits=(split,))
     frame = store.ask("checkpoint_figures", {**filters.parameters(), "split": split}).assign(split=split)
@@ -175,11 +176,11 @@ def _tails(store: Reading, filters: Filters) -> pd.DataFrame:
     """P95 of tool calls and latency of every step, with intervals, and why there are none."""
     found = pd.DataFrame({"run_id": pd.Series(dtype=str), "step": pd.Series(dtype="Int64")})
     for measure, name, unit in (("tool_calls", "tool_calls_p95", ""), ("latency_s", "latency_p95", "_s")):
-        rows = [
-            (keys["run_id"], keys["step"], far.value, far.interval.low, far.interval.high, far.interval.reason)
-            for keys, values, _ in groups(store, filters, measure, "step")
-            for far in (percentile(values, 0.95),)
-        ]
+        rows = []
+        for each in groups(store, filters, measure, "step"):
+            far = percentile(each.values, 0.95, samples=each.samples)
+            found_at = [each.keys[key] for key in _KEYS]
+            rows.append([*found_at, far.value, far.interval.low, far.interval.high, far.interval.reason])
         names = [name + unit, f"{name}_ci_low{unit}", f"{name}_ci_high{unit}"]
         frame = pd.DataFrame(rows, columns=[*_KEYS, *names, f"reason_{measure}"])
         frame = _by_step(frame.astype({"step": "Int64", **dict.fromkeys(names, float)}))

@@ -58,10 +58,11 @@ def contract_shares(
     `limits` as in `contract_limits`. Columns: limit, run_id, split, step, verdict (`kept`, `broken` or `cannot be
     said`), reason, num_rollouts (with a value), num_missing, num_samples, num_over, share_over (0–1), ci_low, ci_high
     (95 % Wilson interval, for as many independent rollouts as the samples' attempts are worth: num_effective),
-    allowed_share; percentile_value, percentile_ci_low, percentile_ci_high (95 % order-statistic interval over rollouts,
-    in the measure's unit; NULL unless a percentile is limited, with percentile_reason); apart from those over it:
-    num_at (exactly at the bound), num_stopped (`budget_exceeded` or `truncated`), stopped_share (of num_status_known),
-    num_stopped_over, num_stopped_at, and num_failed_over (infrastructure or grader failures among those over).
+    allowed_share; percentile_value, percentile_ci_low, percentile_ci_high (95 % order-statistic interval, for as many
+    independent rollouts, in the measure's unit; NULL unless a percentile is limited, with percentile_reason); apart
+    from those over it: num_at (exactly at the bound), num_stopped (`budget_exceeded` or `truncated`), stopped_share (of
+    num_status_known), num_stopped_over, num_stopped_at, and num_failed_over (infrastructure or grader failures among
+    those over).
 
     A limit on every rollout is broken by one rollout over it. A limit on a percentile or share is kept where the
     interval of share_over ends at or below allowed_share, and broken where it begins above: P95 is at most 30 s exactly
@@ -98,8 +99,9 @@ def _percentiles(store: Reading, filters: Filters, limit: Limit, by: str, frame:
     """Columns of the limited percentile, one value a row of `frame`; NULL where no percentile is limited."""
     found = {}
     if limit.percentile is not None:
-        for keys, values, _ in groups(store, filters, limit.measure, by):
-            found[tuple(keys.values())] = percentile(values, limit.percentile / 100)
+        p = limit.percentile / 100
+        for group in groups(store, filters, limit.measure, by):
+            found[tuple(group.keys.values())] = percentile(group.values, p, samples=group.samples)
     nothing = Interval.none("order statistics", "no percentile is limited" if limit.percentile is None else NOTHING)
     rows = frame[_KEYS].astype(object).where(frame[_KEYS].notna(), None).itertuples(index=False, name=None)
     estimates = [found.get(each) for each in rows]

@@ -46,8 +46,9 @@ all and one that lost all, and for anything else the wider of t and the studenti
 _OTHERS: Final = """\
 ## Other intervals
 
-A percentile's interval takes rollouts as independent: of several attempts at the same samples it is too narrow, the
-more so the more samples differ. The chosen checkpoint's is that of its reward less the optimism of being chosen.
+A percentile's interval and the band are for as many independent rollouts as the attempts at the samples are worth; of
+attempts that are alike a percentile has none where samples are too few. The chosen checkpoint's is that of its reward
+less the optimism of being chosen.
 """
 
 

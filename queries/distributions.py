@@ -1,5 +1,6 @@
 """Questions about how measures are distributed over rollouts, and about the tools they call."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
 
@@ -98,11 +99,11 @@ def ecdf(
         QuestionError: There is no such measure or grouping.
     """
     frames = [pd.DataFrame(columns=[*_KEYS, "value", "share_at_most", "num_rollouts"])]
-    for keys, values, _ in groups(store, filters, measure, by):
-        curve = empirical(values)
+    for group in groups(store, filters, measure, by):
+        curve = empirical(group.values)
         kept = thinned(curve.at_most, MAX_POINTS)
         points = {"value": curve.x[kept], "share_at_most": curve.at_most[kept], "num_rollouts": curve.num}
-        frames.append(pd.DataFrame({**keys, **points}))
+        frames.append(pd.DataFrame({**group.keys, **points}))
     return frames[0] if len(frames) == 1 else pd.concat(frames[1:], ignore_index=True)
 
 
@@ -129,20 +130,33 @@ def rollouts_between(
     return store.ask("rollouts_between", {**filters.parameters(), **own})
 
 
-def groups(store: Reading, filters: Filters, measure: str, by: str) -> list[tuple[dict[str, object], Floats, int]]:
-    """Each group that has values: its run_id, split and step, its values, shape (rollouts,), and how many are missing.
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Rollouts whose value is known: their run_id, split and step, values and samples, each of shape (rollouts,)."""
+
+    keys: dict[str, object]
+    values: Floats
+    samples: Codes
+    num_missing: int
+
+
+def groups(store: Reading, filters: Filters, measure: str, by: str) -> list[Group]:
+    """Each run (split, step, as `by` says) that has values, in order.
 
     Raises:
         QuestionError: There is no such measure or grouping.
     """
     check(measure, by)
     table = store.arrow("measured_values", {**filters.parameters(), "measure": measure, "by": by})
-    lists = table.column("known").combine_chunks()
-    offsets, flat = lists.offsets.to_numpy(), lists.values.to_numpy(zero_copy_only=False)
+    known, units = (table.column(name).combine_chunks() for name in ("known", "units"))
+    flat, samples = known.values.to_numpy(), pd.factorize(units.values.to_numpy())[0]
+    rows = zip(table.select(_KEYS).to_pylist(), pairwise(known.offsets.to_numpy()), strict=True)
     missing = table.column("num_missing").to_pylist()
-    keys = table.select(_KEYS).to_pylist()
-    found = zip(keys, (flat[start:end] for start, end in pairwise(offsets)), missing, strict=True)
-    return [each for each in found if each[1].size]
+    return [
+        Group(keys, flat[start:end], samples[start:end], num)
+        for (keys, (start, end)), num in zip(rows, missing, strict=True)
+        if end > start
+    ]
 
 
 def thinned(increasing: Floats, at_most: int) -> Codes:

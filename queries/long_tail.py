@@ -8,7 +8,7 @@ from queries.distributions import groups, thinned
 from queries.filters import EVERYTHING, Filters
 from queries.frames import floats, insert_after
 from queries.measures import check
-from queries.stats import Floats, wilson
+from queries.stats import Floats, cluster_codes, wilson
 from queries.tails import distribution as empirical
 from queries.tails import percentile
 
@@ -22,23 +22,25 @@ def tail_percentiles(
 ) -> pd.DataFrame:
     """One row per run (split, step, as `by` says) and percentile (50, 90, 95, 99): how far up does each lie?
 
-    Columns: run_id, split, step, percentile, num_rollouts (with a value), num_missing, value, ci_low, ci_high (95 %
-    order-statistic interval over rollouts, in the measure's unit), reason (why there is no interval).
+    Columns: run_id, split, step, percentile, num_rollouts (with a value), num_samples, num_missing, num_effective (how
+    many independent rollouts the samples' attempts are worth at this percentile), value, ci_low, ci_high (95 %
+    order-statistic interval for so many, in the measure's unit), reason (why there is no interval).
 
     Raises:
         QuestionError: There is no such measure or grouping.
     """
     rows = []
-    for keys, values, missing in groups(store, filters, measure, by):
-        ordered = np.sort(values)
+    for group in groups(store, filters, measure, by):
+        samples = cluster_codes(group.samples)
         for each in PERCENTILES:
-            found = percentile(ordered, each / 100)
-            counts = {"percentile": each, "num_rollouts": found.num, "num_missing": missing + found.num_missing}
+            found = percentile(group.values, each / 100, samples=samples)
+            counts = {"percentile": each, "num_rollouts": found.num, "num_samples": int(samples.max()) + 1}
+            missing = {"num_missing": group.num_missing + found.num_missing, "num_effective": found.num_effective}
             interval = {"ci_low": found.interval.low, "ci_high": found.interval.high, "reason": found.interval.reason}
-            rows.append({**keys, **counts, "value": found.value, **interval})
-    counts_and_value = ["percentile", "num_rollouts", "num_missing", "value"]
-    frame = pd.DataFrame(rows, columns=[*_KEYS, *counts_and_value, "ci_low", "ci_high", "reason"])
-    return frame.astype({"ci_low": float, "ci_high": float, "value": float})
+            rows.append({**group.keys, **counts, **missing, "value": found.value, **interval})
+    names = ["percentile", "num_rollouts", "num_samples", "num_missing", "num_effective", "value"]
+    frame = pd.DataFrame(rows, columns=[*_KEYS, *names, "ci_low", "ci_high", "reason"])
+    return frame.astype({"ci_low": float, "ci_high": float, "value": float, "num_effective": float})
 
 
 def survival(
@@ -47,7 +49,8 @@ def survival(
     """At most 300 rows per run (split, step, as `by` says), ordered by them and value: how fast does the tail fall off?
 
     Columns: run_id, split, step, value (in the measure's unit), share_at_least (of rollouts with a value, those with at
-    least so much, 0–1), band_low, band_high (95 % band around the whole curve, DKW), num_at_least, num_rollouts. Every
+    least so much, 0–1), band_low, band_high (95 % band around the whole curve, DKW for
+    as many independent rollouts as the samples' attempts are worth), num_at_least, num_rollouts. Every
     row is exact; more distinct values are thinned out evenly in the logarithm of the share.
 
     Raises:
@@ -55,14 +58,14 @@ def survival(
     """
     names = ["value", "share_at_least", "band_low", "band_high", "num_at_least", "num_rollouts"]
     frames = [pd.DataFrame(columns=[*_KEYS, *names])]
-    for keys, values, _ in groups(store, filters, measure, by):
-        curve = empirical(values)
+    for group in groups(store, filters, measure, by):
+        curve = empirical(group.values, samples=group.samples)
         at_least = np.concatenate(([1.0], curve.above[:-1]))
         low, high = curve.band(at_least)
         kept = thinned(-np.log(at_least), MAX_POINTS)
         points = {"value": curve.x, "share_at_least": at_least, "band_low": low, "band_high": high}
         num = {"num_at_least": np.rint(at_least[kept] * curve.num).astype(int), "num_rollouts": curve.num}
-        frames.append(pd.DataFrame({**keys, **{name: each[kept] for name, each in points.items()}, **num}))
+        frames.append(pd.DataFrame({**group.keys, **{name: each[kept] for name, each in points.items()}, **num}))
     return frames[0] if len(frames) == 1 else pd.concat(frames[1:], ignore_index=True)
 
 

@@ -59,13 +59,17 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval, how many values it is over, and how many were dropped as not scored."""
+    """A number with its interval, how many values it is over, and how many were dropped as not scored.
+
+    `num_effective`: how many independent values these are worth, where the interval allows for that.
+    """
 
     value: float | None
     interval: Interval
     num: int
     num_missing: int
     standard_error: float | None = None
+    num_effective: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

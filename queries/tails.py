@@ -1,7 +1,7 @@
 """The far end of a distribution: percentiles with intervals, survival curves, and what the tail costs.
 
-Values here are per rollout (latency, calls, tokens of a rollout), so the intervals take rollouts as independent draws:
-attempts at the same sample resemble one another, which makes them somewhat too narrow where samples differ much.
+Values here are per rollout (latency, calls, tokens of a rollout). Attempts at the same sample resemble one another, so
+that n rollouts say less than n independent ones: how many they are worth (`effective_at`) is what an interval is of.
 """
 
 from dataclasses import dataclass
@@ -9,10 +9,13 @@ from math import ceil, isfinite, log, sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from queries.stats import NOTHING, TOO_LARGE, Estimate, Floats, Interval, scored
+from queries.stats import NOTHING, TOO_LARGE, Codes, Estimate, Floats, Interval, Labels, cluster_codes
+
+ROUNDING = 1e-9
+"""A number of rollouts this close below a whole one is that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +53,77 @@ class TailShare:
     reason: str | None = None
 
 
-def percentile(values: ArrayLike, p: float, *, confidence: float = 0.95) -> Estimate:
+def percentile(values: ArrayLike, p: float, *, samples: Labels | None = None, confidence: float = 0.95) -> Estimate:
     """The p-quantile (0 < p < 1) of values, shape (n,), with its distribution-free order-statistic interval.
 
     The point is interpolated linearly (as DuckDB's `quantile_cont`). The interval [x₍l₎, x₍u₎] has the innermost ranks
     with P(Bin(n,p) < l) ≤ α/2 and P(Bin(n,p) ≥ u) ≤ α/2, so it covers at least 1−α whatever the distribution, and more
-    with ties. No interval where no such ranks exist (`num_needed`), e.g. n < 72 for P95.
-    Source: David and Nagaraja 2003, Order Statistics, section 7.1.
+    with ties. No interval where no such ranks exist (`num_needed`), e.g. n < 72 for P95. Of several attempts at a
+    sample (`samples`, labels of shape (n,)) it takes the ranks of as many independent values, m, as they are worth
+    (`effective_at`), spread out to n: ⌊l·n/m⌋ and ⌈u·n/m⌉; then half as many samples are needed as values, without
+    which the few intervals there are would be those whose m is put too high.
+    Source: David and Nagaraja 2003, Order Statistics, section 7.1; Woodruff 1952 on medians of clustered surveys.
 
     Raises:
         ValueError: p is not between 0 and 1.
     """
-    kept, missing = scored(values)
+    array = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(array)
+    kept, missing = array[known], int((~known).sum())
     needed = num_needed(p, confidence=confidence)
     if kept.size == 0:
         return Estimate(None, Interval.none("order statistics", NOTHING), 0, missing)
-    kept.sort()
     point = float(np.quantile(kept, p))
-    if kept.size < needed:
-        reason = f"n too small: {needed} needed for P{round(100 * p, 6):g}"
-        return Estimate(point, Interval.none("order statistics", reason), kept.size, missing)
-    low, high = _ranks(kept.size, p, (1 - confidence) / 2)
-    return Estimate(
-        point, Interval(float(kept[low - 1]), float(kept[high - 1]), "order statistics"), kept.size, missing
-    )
+    attempts, effective = np.ones(kept.size), float(kept.size)
+    if samples is not None:
+        codes = cluster_codes(np.asarray(samples)[known])
+        attempts = np.bincount(codes).astype(np.float64)
+        effective = _effective(kept <= point, codes, attempts)
+    reason = _too_few(p, needed, kept.size, attempts.size, int(effective + ROUNDING))
+    interval = Interval.none("order statistics", reason) if reason else _between(kept, p, effective, confidence)
+    return Estimate(point, interval, kept.size, missing, num_effective=effective)
+
+
+def _too_few(p: float, needed: int, num: int, num_samples: int, worth: int) -> str | None:
+    """Why there is no interval for a percentile, if there is none."""
+    name = f"P{round(100 * p, 6):g}"
+    if num < needed:
+        return f"n too small: {needed} needed for {name}"
+    if num_samples < min(num, needed / 2):
+        return f"n too small: {ceil(needed / 2)} samples needed for {name}, {num_samples} here"
+    if worth < needed:
+        return f"n too small: {needed} needed for {name}; attempts at a sample are alike, all are worth {worth}"
+    return None
+
+
+def _between(values: Floats, p: float, effective: float, confidence: float) -> Interval:
+    """The order-statistic interval of values that are worth so many independent ones."""
+    num, worth = values.size, int(effective + ROUNDING)
+    low, high = _ranks(worth, p, (1 - confidence) / 2)
+    places = low * num // worth - 1, -(-high * num // worth) - 1
+    ordered = np.partition(values, places)
+    return Interval(float(ordered[places[0]]), float(ordered[places[1]]), "order statistics")
+
+
+def _effective(within: NDArray[np.bool_], codes: Codes, attempts: Floats) -> float:
+    """How many independent rollouts these are worth for the share `within`, shape (n,), by sample codes and sizes.
+
+    Single attempts are worth n. Else as many as give the share the error that it has by sample, p(1−p)/SE²: at most n,
+    at least (Σm)²/Σm² for samples of m attempts (all of a sample alike), which is also taken where all are within.
+    Times (z/t)² for the few samples that the error was estimated from.
+    Source: Korn and Graubard 1998, on proportions in clustered surveys; Kish 1965 for unequal samples.
+    """
+    if attempts.size == within.size:
+        return float(within.size)
+    if attempts.size == 1:
+        return 1.0
+    share = float(within.mean())
+    residuals = np.bincount(codes, weights=within) - share * attempts
+    variance = attempts.size / (attempts.size - 1) * float(residuals @ residuals) / within.size**2
+    fewest, independent = within.size**2 / float(attempts @ attempts), share * (1 - share)
+    worth = min(max(independent / variance, fewest), within.size) if variance > 0 else float(within.size)
+    few = special.ndtri(0.975) / special.stdtrit(attempts.size - 1, 0.975)
+    return max(1.0, float((worth if independent else fewest) * few**2))
 
 
 def _ranks(n: int, p: float, tail: float) -> tuple[int, int]:
@@ -103,7 +153,7 @@ def num_needed(p: float, *, confidence: float = 0.95, sides: Literal[1, 2] = 2) 
     return n
 
 
-def dkw_half_width(n: int, *, confidence: float = 0.95) -> float | None:
+def dkw_half_width(n: float, *, confidence: float = 0.95) -> float | None:
     """Half width of the band that holds a whole distribution function: √(ln(2/α)/2n); None for n = 0.
 
     Source: Dvoretzky, Kiefer, Wolfowitz 1956 with Massart's constant, 1990.
@@ -111,12 +161,23 @@ def dkw_half_width(n: int, *, confidence: float = 0.95) -> float | None:
     return sqrt(log(2 / (1 - confidence)) / (2 * n)) if n else None
 
 
-def distribution(values: ArrayLike, *, confidence: float = 0.95) -> Curve:
-    """Empirical distribution of values, shape (n,), and the half width of its DKW band (None without values)."""
-    kept, missing = scored(values)
+def distribution(values: ArrayLike, *, samples: Labels | None = None, confidence: float = 0.95) -> Curve:
+    """Empirical distribution of values, shape (n,), and the half width of its DKW band (None without values).
+
+    With `samples` (labels of shape (n,)) the band is for as many independent values as attempts are worth at that
+    quartile where they are worth least: it is in the middle of a distribution that a band needs its width.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(array)
+    kept, missing = array[known], int((~known).sum())
+    worth = float(kept.size)
+    if samples is not None and kept.size:
+        codes = cluster_codes(np.asarray(samples)[known])
+        attempts = np.bincount(codes).astype(np.float64)
+        worth = min(_effective(kept <= each, codes, attempts) for each in np.quantile(kept, (0.25, 0.5, 0.75)))
     x, counts = np.unique(kept, return_counts=True)
     at_most = np.cumsum(counts) / max(kept.size, 1)
-    return Curve(x, at_most, dkw_half_width(kept.size, confidence=confidence), kept.size, missing)
+    return Curve(x, at_most, dkw_half_width(worth, confidence=confidence), kept.size, missing)
 
 
 def tail_share(measure: ArrayLike, cost: ArrayLike, threshold: float) -> TailShare:

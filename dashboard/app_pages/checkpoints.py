@@ -17,9 +17,9 @@ A step *cannot be told* from the best where the interval of their difference, sa
 hold for all steps at once (Bonferroni), so the step that is truly best is among the tied ones, or the best itself, with
 95 % confidence.
 
-Intervals of P95 come from order statistics and need 72 rollouts; they take attempts as independent, which is somewhat
-narrow. Rates are over rollouts of which it is known. *Agree share* is over samples with several attempts: those whose
-attempts all have the same reward.
+Intervals of P95 come from order statistics, for as many independent rollouts as the attempts at the samples are worth,
+and need 72 of these. Rates are over rollouts of which it is known. *Agree share* is over samples with several attempts:
+those whose attempts all have the same reward.
 """
 
 parts.header(__doc__ or "")

@@ -33,7 +33,6 @@ with top:
     for caution in distribution_words.cautions(summary, everything):
         parts.warning(caution)
     parts.warning(distribution_words.without_interval(percentiles))
-    parts.warning(distribution_words.not_independent(shares, groups))
     percentile_figures(percentiles, looks, measure)
 
 curve = data.ask("survival", filters, measure=name, by=by)
@@ -58,8 +57,8 @@ parts.how(
     "The curve says which share of rollouts has at least this; both scales may be logarithmic, so a straight line "
     "is a power law. The band holds the whole curve with 95 % confidence (Dvoretzky–Kiefer–Wolfowitz). Percentiles are "
     "interpolated; their intervals come from order statistics, hold for any distribution, and need enough rollouts: 72 "
-    "for P95, 368 for P99. Curve, band and percentiles take rollouts as independent draws, which is somewhat narrow "
-    "where attempts at a sample are alike. The interval of the share above the threshold is Wilson's, for as many "
-    "independent rollouts as the samples' attempts are worth. Costs are shares of the total over rollouts whose cost "
-    "is known."
+    "for P95, 368 for P99. The interval of the share above the threshold is Wilson's. Attempts at one sample resemble "
+    "one another, so that they say less than as many independent rollouts: curve's band, percentiles and share have "
+    "intervals for as many independent rollouts as the attempts are worth (num_effective in the tables). Costs are "
+    "shares of the total over rollouts whose cost is known."
 )

@@ -13,7 +13,7 @@ its interval is Wilson's, for as many independent rollouts as the samples' attem
 is broken by a single one over it; where none is, the interval says how many could be. P95 is at most 30 s exactly where
 at most 5 % of rollouts are above 30 s: a limit on a percentile or a share is *kept* where the whole interval of the
 share over lies within what is allowed, *broken* where it lies beyond, and else it *cannot be said*. The interval of the
-percentile itself comes from order statistics and takes rollouts as independent; it needs 72 of them for P95.
+percentile itself comes from order statistics, for as many; it needs 72 of them for P95.
 
 A rollout that a budget stopped (`budget_exceeded`, `truncated`) at the bound is not over it: such rollouts are counted
 apart. Costs are shares of the total where it is known. What would be saved had rollouts stopped at the limit is exact

@@ -168,19 +168,6 @@ def test_the_tail_says_what_it_costs() -> None:
     )
 
 
-def test_percentiles_of_attempts_that_are_alike_are_said_to_be_too_narrow() -> None:
-    # 400 rollouts worth 100: their interval is half as wide as it should be; 400 worth 300 are close enough.
-    rows = [
-        {"num_rollouts": 400, "num_tail": tail, "num_effective": worth} for tail, worth in ((40, 100.0), (40, 300.0))
-    ]
-    frame = pd.DataFrame([*rows, {"num_rollouts": 400, "num_tail": 0, "num_effective": 100.0}])
-    assert distribution_words.not_independent(frame, ["zava", "base", "none"]) == (
-        "zava: attempts at a sample resemble one another. Intervals of percentiles take rollouts as independent, and "
-        "are about 2.0 times too narrow; that of the share above the threshold allows for it."
-    )
-    assert distribution_words.not_independent(frame.iloc[1:], ["base", "none"]) == ""
-
-
 def test_percentiles_without_interval_say_why() -> None:
     frame = pd.DataFrame({"percentile": [95, 99], "reason": [None, "n too small: 368 needed for P99"]})
     assert distribution_words.without_interval(frame) == (

@@ -27,6 +27,8 @@ QUERIES = Path(__file__).parents[2] / "queries"
 NUMS = (10, 20, 100, 1_000)
 NUM_DATA_SETS, NUM_BOOTSTRAPPED, NUM_CHOSEN, NUM_RESAMPLES = 4_000, 2_000, 1_000, 999
 SEED = 20
+ATTEMPTS = 4
+ALIKE = "log-normal, σ 1, 4 attempts a sample"
 OUTER = np.array([[0.025], [0.975]])
 FLAT = 1e-12
 
@@ -219,6 +221,9 @@ def others(num: int, scale: float = 1.0, seed: int = SEED) -> Iterator[Coverage]
         three = of_attempts(generator.binomial(3, chance), 3)
         yield covered(("share", "Wilson, effective number", f"pass rate {rate:g}, 3 attempts", num), rate, three)
     for name, values, quantile in per_rollout(generator, (data_sets, num)):
+        if name == ALIKE:
+            yield from of_alike(name, values, quantile)
+            continue
         values.sort(axis=1)
         for p in (0.5, 0.95):
             ranks = percentile(np.arange(num), p).interval
@@ -230,6 +235,17 @@ def others(num: int, scale: float = 1.0, seed: int = SEED) -> Iterator[Coverage]
     off = np.maximum(steps[1:] - places, places - steps[:-1]).max(1)
     half = dkw_half_width(num) or np.nan
     yield covered(("whole distribution", "DKW band", "any", num), 0.0, (off - half, np.full(data_sets, half)))
+
+
+def of_alike(name: str, values: Floats, quantile: Callable[[float], float]) -> Iterator[Coverage]:
+    """Percentiles and the whole distribution of four attempts at each sample."""
+    num = values.shape[1]
+    samples = np.arange(num) // ATTEMPTS
+    for p in (0.5, 0.95):
+        found = [percentile(each, p, samples=samples).interval for each in values]
+        bounds = np.array([(each.low, each.high) for each in found], dtype=np.float64).T
+        if np.isfinite(bounds).any():
+            yield covered((f"P{100 * p:g}", "order statistics", name, num), quantile(p), (bounds[0], bounds[1]))
 
 
 def of_attempts(passed: NDArray[np.int64], attempts: int) -> Bounds:
@@ -255,10 +271,10 @@ def per_rollout(
         generator.poisson(4.0, shape).astype(float),
         lambda p: float(np.searchsorted(special.pdtr(counts, 4.0), p)),
     )
-    # Half of the variance of four rollouts is their sample's: the interval takes them to be independent.
-    common = np.repeat(generator.normal(size=(shape[0], -(-shape[1] // 4))), 4, axis=1)[:, : shape[1]]
+    # Half of the variance of four rollouts is their sample's.
+    common = np.repeat(generator.normal(size=(shape[0], -(-shape[1] // ATTEMPTS))), ATTEMPTS, axis=1)[:, : shape[1]]
     alike = (common + generator.normal(size=shape)) / 2**0.5
-    yield "log-normal, σ 1, 4 attempts a sample", np.exp(alike), lambda p: float(np.exp(special.ndtri(p)))
+    yield ALIKE, np.exp(alike), lambda p: float(np.exp(special.ndtri(p)))
 
 
 def checkpoints(num: int, scale: float = 1.0, seed: int = SEED) -> Iterator[Coverage]:

@@ -75,6 +75,17 @@ def test_attempts_that_are_alike_count_as_their_samples(tmp_path: Path) -> None:
     assert row[["ci_low", "ci_high"]].tolist() == pytest.approx([0.0456, 0.6994], abs=1e-4)
 
 
+def test_percentiles_of_alike_attempts_have_wider_intervals(tmp_path: Path) -> None:
+    # 20 samples with 5 attempts of 0, 1, … 19 s: see `test_tails` for the ranks, 29 and 77 of 100.
+    rows = [rollout(sample_id=str(each), latency_s=float(each)) for each in range(20) for _ in range(5)]
+    frame = tail_percentiles(build_store(tmp_path, rows), measure="latency_s")
+    first = frame.iloc[0]
+    assert (first["num_rollouts"], first["num_samples"]) == (100, 20)
+    assert first["num_effective"] == pytest.approx(17.54, abs=0.01)
+    assert first[["value", "ci_low", "ci_high"]].tolist() == [9.5, 5.0, 15.0]
+    assert frame["reason"].iloc[2] == "n too small: 36 samples needed for P95, 20 here"
+
+
 def test_a_tail_that_is_empty_or_everything_still_has_an_interval(tmp_path: Path) -> None:
     store = build_store(tmp_path, [rollout(sample_id=each, latency_s=5.0) for each in "abcdefghij"])
     none = tail_share(store, threshold=5.0, measure="latency_s").iloc[0]
