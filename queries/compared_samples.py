@@ -100,7 +100,7 @@ def compare_quadrants(
     `cost` is one of `COSTS`; a dead-band of None is the noise between attempts (`queries.quadrants`).
     Columns: quadrant, num_samples, share (0–1 of the paired samples), share_ci_low, share_ci_high (95 %, Wilson; with
     `cluster_by`, as in `compare`, a bootstrap of clusters, NULL with fewer than 20 of them or at 0 and 1), null_share
-    (what chance alone gives: an arm compared with itself; NULL with null_reason); the same in every row: cost,
+    (what chance alone gives: both arms' attempts dealt anew; NULL with null_reason); the same in every row: cost,
     eps_reward, eps_cost (half widths of the dead-bands in the measure's unit), eps_reward_note, eps_cost_note,
     num_paired (samples with reward and cost known in both arms), num_unknown (attempted by both, but not known),
     null_reason, and the joint claims better_not_more_share and not_worse_fewer_share, each with _ci_low and _ci_high.

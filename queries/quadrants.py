@@ -1,15 +1,20 @@
 """Reward against cost, sample by sample: dead-bands, the nine quadrants, their shares, and what chance alone gives.
 
 Attempts at the same sample differ by chance, so a sample's difference between two arms is noise unless it exceeds a
-dead-band. The noise is measured by splitting an arm's attempts at a sample at random into halves of a = ⌊K/2⌋ and
+dead-band. The dead-band is measured by splitting an arm's attempts at a sample at random into halves of a = ⌊K/2⌋ and
 b = ⌈K/2⌉ attempts and comparing the arm with itself. A half-difference D has more noise than a difference Δ of whole
 arms with K₀ and K₁ attempts: E[D²] = s²·(1/a + 1/b) over all splits, exactly, where s² is the variance between attempts
-(n−1), while Δ between arms that do not differ has s²·(1/K₀ + 1/K₁). So D is always scaled by √((1/K₀+1/K₁)/(1/a+1/b)),
-1/√2 for even K = K₀ = K₁. Both figures come from this one scaled D: the dead-band is its standard deviation, the null
-shares are its quadrants. Unscaled, both would overstate what chance does to whole arms (STATISTICS: the comparison's
-contract asks for the split-half standard deviation; the scaling is what makes it that of the difference shown).
-The scaling gives halves the variance of whole arms, not their shape: null shares are exact for noise that is normal;
-for a reward of 0 or 1 with two attempts in an arm they lie a quarter too low (16 % better where chance gives 22 %).
+(n−1), while Δ between arms that do not differ has s²·(1/K₀ + 1/K₁). So D is scaled by √((1/K₀+1/K₁)/(1/a+1/b)), 1/√2
+for even K = K₀ = K₁ (STATISTICS: the contract asks for the split-half standard deviation; the scaling makes it that of
+the difference shown), and the dead-band is the standard deviation of the scaled D.
+
+Null shares must have the shape of the noise, too, not its variance alone: halves of two attempts at a reward of 0 or 1
+differ by 1 or not at all, whole arms by ½ as well. So both arms' attempts at a sample are dealt to two arms of K₀ and
+K₁ attempts again (labels permuted within the sample), as evenly as can be: each gets half of either arm's attempts,
+which is both arms' split into halves, put together. Dealt evenly, what the arms truly differ by cancels out, and what
+is left is the noise of exactly such a comparison: exact, whatever the rewards, where arms do not differ, and with even
+attempts where they do; an odd attempt left over lets 1/K of a true difference through, to either side alike, which is
+taken off where it is plain: where all of one arm's attempts lie above all of the other's, and each has two.
 """
 
 from collections.abc import Collection, Iterator
@@ -74,7 +79,7 @@ class DeadBand:
 
 @dataclass(frozen=True, slots=True)
 class NullShares:
-    """Share of each quadrant when an arm is compared with itself, mean over the arms; None where `reason` says why."""
+    """Share of each quadrant when attempts are dealt to the arms by chance; None where `reason` says why."""
 
     shares: dict[str, float] | None
     num_samples: int
@@ -221,39 +226,31 @@ def null_share(
     eps_reward: float,
     eps_cost: float,
     seed: int,
-    num_splits: int = 200,
+    num_splits: int = 1_000,
 ) -> NullShares:
-    """Share of each quadrant that chance alone gives: each arm split in half at random and compared with itself.
+    """Share of each quadrant that chance alone gives: both arms' attempts at each sample are dealt to two arms again.
 
-    Over paired samples, attempts with both reward and cost, `num_splits` splits; half-differences are scaled to whole
-    arms (see the module) and judged by the same dead-bands. Mean over the arms in which a sample has two attempts or
-    more; None where there is no such arm.
+    Over paired samples that either arm attempted twice or more, attempts with both reward and cost, `num_splits` deals
+    (see the module), judged by the same dead-bands. None where there is no such sample.
     """
     *sides, size = _shared_codes(baseline.samples, candidate.samples)
     arms = [_complete(each, codes) for each, codes in zip((baseline, candidate), sides, strict=True)]
-    counts = [np.bincount(codes, minlength=size) for codes, _ in arms]
-    paired = (counts[0] > 0) & (counts[1] > 0)
-    target = 1 / np.maximum(counts[0], 1) + 1 / np.maximum(counts[1], 1)
-    generator = np.random.default_rng(seed)
-    shares, used = [], np.zeros(size, dtype=np.bool_)
-    for (codes, measures), count in zip(arms, counts, strict=True):
-        usable = paired & (count > 1)
-        if not usable.any():
-            continue
-        used |= usable
-        tally = np.zeros(len(QUADRANTS))
-        rows = usable[codes]
-        attempts, scale = count[usable], target[usable]
-        for rewards, costs in _half_differences(codes[rows], measures[:, rows], attempts, scale, generator, num_splits):
-            found = quadrant_codes(rewards, costs, eps_reward, eps_cost)
-            counted = np.bincount(found.ravel(), minlength=len(QUADRANTS))
-            # Either half may stand for the candidate: seen from the other, a quadrant is the opposite one.
-            tally += counted + counted[::-1]
-        shares.append(tally / tally.sum())
-    if not shares:
+    counts = np.stack([np.bincount(codes, minlength=size) for codes, _ in arms])
+    paired = (counts > 0).all(axis=0)
+    used = paired & (counts > 1).any(axis=0)
+    if not used.any():
         return NullShares(None, 0, 0, SINGLE if paired.any() else "no sample is scored in both arms")
-    mean = np.mean(shares, axis=0)
-    return NullShares(dict(zip(QUADRANTS, mean.tolist(), strict=True)), int(used.sum()), num_splits)
+    # Sorted by sample, then arm: the order in which attempts are shuffled.
+    codes = np.concatenate([2 * each + arm for arm, (each, _) in enumerate(arms)])
+    rows = np.flatnonzero(used[codes // 2])
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    measures = np.hstack([each for _, each in arms])[:, rows]
+    tally = np.zeros(len(QUADRANTS))
+    for rewards, costs in _dealt(codes[rows], measures, counts[:, used], seed, num_splits):
+        found = quadrant_codes(rewards, costs, eps_reward, eps_cost)
+        tally += np.bincount(found.ravel(), minlength=len(QUADRANTS))
+    shares = tally / tally.sum()
+    return NullShares(dict(zip(QUADRANTS, shares.tolist(), strict=True)), int(used.sum()), num_splits)
 
 
 def _complete(arm: Attempts, codes: Codes) -> tuple[Codes, Floats]:
@@ -264,28 +261,46 @@ def _complete(arm: Attempts, codes: Codes) -> tuple[Codes, Floats]:
     return codes[rows], measures[:, rows]
 
 
-def _half_differences(
-    codes: Codes,
-    measures: Floats,
-    attempts: NDArray[np.int64],
-    target: Floats,
-    generator: np.random.Generator,
-    num_splits: int,
+def _dealt(
+    codes: Codes, measures: Floats, counts: NDArray[np.int64], seed: int, num_splits: int
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Blocks of half-differences of reward and cost, shape (splits, samples), scaled to have s²·target as variance.
+    """Blocks of differences of reward and cost between dealt arms, candidate minus baseline, shape (splits, samples).
 
-    `codes`, sorted, and `measures` are the attempts'; `attempts` and `target` are per sample.
+    `codes` (2 · sample + arm, sorted) and `measures`, shape (2, attempts), are the attempts'; `counts`, shape (2,
+    samples), how many of them the arms have.
     """
-    low = attempts // 2
-    high = attempts - low
-    starts = np.cumsum(attempts) - attempts
-    edges = np.column_stack((starts, starts + low)).ravel()
-    scale = np.sqrt(target / (1 / low + 1 / high))
+    first, second = counts
+    even = first**2 / (first + second)
+    starts = np.cumsum(counts.sum(axis=0)) - counts.sum(axis=0)
+    sizes = counts.T.ravel()
+    place = np.arange(codes.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    gaps = _gaps(measures, counts)
+    # One stream each, so that the size of a block makes no difference.
+    shuffling, rounding = (np.random.default_rng([seed, each]) for each in (0, 1))
     block = max(1, CELLS // codes.size)
-    for first in range(0, num_splits, block):
-        splits = min(block, num_splits - first)
-        # Sorting sample + random number shuffles within samples only: the first ⌊K/2⌋ of each are a random half.
-        order = np.argsort(codes + generator.random((splits, codes.size)), axis=1)
-        halves = (np.add.reduceat(values[order], edges, axis=1) for values in measures)
-        reward, cost = ((sums[:, 0::2] / low - sums[:, 1::2] / high) * scale for sums in halves)
+    for start in range(0, num_splits, block):
+        splits = min(block, num_splits - start)
+        # Sorting code + random number shuffles within a sample's arm only.
+        order = np.argsort(codes + shuffling.random((splits, codes.size)), axis=1)
+        # Of the baseline's attempts so many stay in the first arm; a fraction is rounded up as often as it says.
+        kept = np.floor(even + rounding.random((splits, first.size)) + ROUNDING)
+        uneven = (first - kept) / second - kept / first
+        taken = np.stack((kept, first - kept), axis=2).reshape(splits, -1)
+        is_first = place < np.repeat(taken, sizes, axis=1)
+        reward, cost = (
+            np.add.reduceat(np.where(is_first, 0.0, values), starts, axis=1) / second
+            - np.add.reduceat(np.where(is_first, values, 0.0), starts, axis=1) / first
+            + uneven * gap
+            for values, gap in zip((each[order] for each in measures), gaps, strict=True)
+        )
         yield reward, cost
+
+
+def _gaps(measures: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Candidate minus baseline of samples whose arms, of two attempts or more, do not overlap, else 0: (2, samples)."""
+    sizes = counts.T.ravel()
+    starts = np.cumsum(sizes) - sizes
+    low, high = (each.reduceat(measures, starts, axis=1) for each in (np.minimum, np.maximum))
+    means = np.add.reduceat(measures, starts, axis=1) / sizes
+    apart = ((low[:, 1::2] > high[:, 0::2]) | (high[:, 1::2] < low[:, 0::2])) & (counts > 1).all(axis=0)
+    return np.where(apart, means[:, 1::2] - means[:, 0::2], 0.0)

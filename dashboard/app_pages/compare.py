@@ -26,7 +26,8 @@ both arms; p-values of slices and of single samples are adjusted for their numbe
 
 A sample is *better*, *worse* or *the same* according to a dead-band as wide as the noise between attempts at one sample
 (split-half, scaled to the attempts at hand); with single attempts there is none, and every difference counts. *Chance*
-is the share a quadrant gets when each arm's attempts are split in half at random and the arm is compared with itself.
+is the share a quadrant gets when each arm's attempts at a sample are split in half at random, and the halves are put
+together to two arms that do not differ.
 The first sentence counts any difference, however small, as better or worse. Shares have Wilson intervals.
 """
 

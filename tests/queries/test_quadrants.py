@@ -160,25 +160,70 @@ def test_no_samples_no_shares():
 
 
 def test_null_share_by_hand():
-    # One sample, two attempts each. Baseline halves: reward ±1, cost ∓4, scaled by √((1/2+1/2)/(1+1)) = .707:
-    # .707 and 2.83 exceed dead-bands of .5 and 2, so half the splits are better_fewer, half worse_more.
-    # The candidate's attempts are equal: always same_same. Mean over the arms: ¼, ½, ¼.
+    # One sample, two attempts each; each dealt arm gets one of the baseline's (0, 9 or 1, 5) and one of the candidate's
+    # (1, 7): rewards (0 + 1)/2 against (1 + 1)/2, costs 8 against 6, or the other way round.
     base, cand = Attempts([0, 0], [0, 1], [9, 5]), Attempts([0, 0], [1, 1], [7, 7])
-    got = null_share(base, cand, eps_reward=0.5, eps_cost=2.0, seed=1, num_splits=4_000)
-    assert got.shares["better_fewer"] + got.shares["worse_more"] == pytest.approx(0.5)
-    assert got.shares["better_fewer"] == pytest.approx(0.25, abs=0.02)
-    assert got.shares["same_same"] == pytest.approx(0.5)
+    got = null_share(base, cand, eps_reward=0.4, eps_cost=1.5, seed=1, num_splits=4_000)
+    assert got.shares["better_fewer"] + got.shares["worse_more"] == pytest.approx(1.0)
+    assert got.shares["better_fewer"] == pytest.approx(0.5, abs=0.03)
     assert (got.num_samples, got.num_splits, got.reason) == (1, 4_000, None)
-    # Dead-bands of .8 and 3 are wider than the scaled differences, though not than the unscaled ones.
-    assert null_share(base, cand, eps_reward=0.8, eps_cost=3.0, seed=1).shares["same_same"] == 1.0
+    # Differences of exactly .5 and 2 are within dead-bands as wide.
+    assert null_share(base, cand, eps_reward=0.5, eps_cost=2.0, seed=1).shares["same_same"] == 1.0
+
+
+def test_what_arms_truly_differ_by_is_no_chance():
+    # Of two attempts 0 and 10 are in either dealt arm; of three 10/3 are left over, which is taken off.
+    ask = {"eps_reward": 0.0, "eps_cost": 0.0, "seed": 1}
+    for attempts in (2, 3):
+        base, cand = (Attempts([0] * attempts, [level] * attempts, [level] * attempts) for level in (0, 10))
+        assert null_share(base, cand, **ask).shares["same_same"] == 1.0
 
 
 def test_chance_favours_no_direction_where_halves_differ_in_size():
-    # Halves of one and two attempts: 3 − 0 or 0 − 1.5, scaled by √((1/3+1/3)/(1+1/2)) = ⅔: 2 or −1. Beyond a dead-band
-    # of 1.5 lies a third of the splits; which half stands for the candidate is chance too, so a sixth on either side.
+    # Of 0, 0, 3 twice each dealt arm has three, two of one and one of the other: both 3s are in the first (2/3 · 1/3),
+    # in the second (as often), which is a difference of 2 to either side, or one in each.
     arm = Attempts([0, 0, 0], [0, 0, 3], [5, 5, 5])
-    got = null_share(arm, arm, eps_reward=1.5, eps_cost=0.0, seed=1, num_splits=4_000).shares
-    assert got["better_same"] == got["worse_same"] == pytest.approx(1 / 6, abs=0.01)
+    got = null_share(arm, arm, eps_reward=1.5, eps_cost=0.0, seed=1, num_splits=8_000).shares
+    assert got["better_same"] == pytest.approx(2 / 9, abs=0.015)
+    assert got["worse_same"] == pytest.approx(2 / 9, abs=0.015)
+
+
+def discrete_arm(generator, rate, calls, num_samples, attempts):
+    size = num_samples * attempts
+    samples = np.repeat(np.arange(num_samples), attempts)
+    return Attempts(samples, generator.binomial(1, rate, size).astype(float), generator.poisson(calls, size))
+
+
+@pytest.mark.parametrize(
+    ("rates", "calls", "attempts", "tolerance"),
+    [
+        *(((rate, rate), (5, 5), attempts, 0.015) for rate in (0.2, 0.5, 0.8) for attempts in (2, 4)),
+        ((0.5, 0.5), (5, 5), 3, 0.015),
+        # The arms' noise differs: its mean over both is not quite the noise of their difference.
+        *(((0.5, 0.7), (20, 8), attempts, 0.03) for attempts in (2, 3)),
+    ],
+)
+def test_null_share_of_passes_and_calls_is_what_chance_gives(rates, calls, attempts, tolerance):
+    """Of rewards of 0 or 1 and of few calls, whether the arms differ or not: what each arm shows against itself."""
+    generator, num = np.random.default_rng(8), 3_000
+    arms = [discrete_arm(generator, *each, num, attempts) for each in zip(rates, calls, strict=True)]
+    widths = [
+        dead_band(getattr(arms[0], name), arms[0].samples, getattr(arms[1], name), arms[1].samples).width
+        for name in ("reward", "cost")
+    ]
+    truth = np.zeros(len(QUADRANTS))
+    for each in zip(rates, calls, strict=True):
+        one, other = (discrete_arm(generator, *each, 8 * num, attempts) for _ in range(2))
+        delta = [
+            (np.asarray(getattr(other, name)) - np.asarray(getattr(one, name))).reshape(-1, attempts).mean(axis=1)
+            for name in ("reward", "cost")
+        ]
+        truth += np.bincount(quadrant_codes(*delta, *widths), minlength=len(QUADRANTS)) / (16 * num)
+    got = null_share(*arms, eps_reward=widths[0], eps_cost=widths[1], seed=2, num_splits=20).shares
+    found = np.array([got[name] for name in QUADRANTS]).reshape(3, 3)
+    assert found.sum(axis=1) == pytest.approx(truth.reshape(3, 3).sum(axis=1), abs=tolerance)
+    assert found.sum(axis=0) == pytest.approx(truth.reshape(3, 3).sum(axis=0), abs=tolerance)
+    assert found.ravel() == pytest.approx(truth, abs=tolerance)
 
 
 @pytest.mark.parametrize("attempts", [2, 4, 7])
