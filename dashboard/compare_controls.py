@@ -82,7 +82,8 @@ def choose_paired() -> Chosen | None:
     sides, more = found
     with more, st.popover("Options", width="stretch"):
         leave_out, pair_by = _pairing()
-    return Chosen(sides, pair_by, leave_out)
+        cluster_by = _clusters()
+    return Chosen(sides, pair_by, leave_out, cluster_by=cluster_by)
 
 
 def _arms() -> tuple[dict[str, Any], DeltaGenerator] | None:
@@ -132,13 +133,7 @@ def _pairing() -> tuple[bool, str]:
     return leave_out, pair_by
 
 
-def _options(sides: dict[str, Any]) -> Chosen:
-    leave_out, pair_by = _pairing()
-    method = st.selectbox(
-        "Interval", METHODS, key="interval", bind="query-params",
-        help="t on the per-sample differences; percentile and bca: bootstrap over samples; cautious: for few samples, "
-        "skewed differences and rare changes.",
-    )  # fmt: skip
+def _clusters() -> str:
     cluster_by = st.selectbox(
         "Samples that are alike share", CLUSTER_BY, key="cluster_by", bind="query-params", accept_new_options=True,
         help="What makes samples dependent: nothing (sample), their cluster_key (document, repository), their "
@@ -148,7 +143,18 @@ def _options(sides: dict[str, Any]) -> Chosen:
         check_clusters(cluster_by or "sample")
     except QuestionError as error:
         st.warning(plain(f"Samples stand for themselves: {error}"))
-        cluster_by = "sample"
+        return "sample"
+    return cluster_by or "sample"
+
+
+def _options(sides: dict[str, Any]) -> Chosen:
+    leave_out, pair_by = _pairing()
+    method = st.selectbox(
+        "Interval", METHODS, key="interval", bind="query-params",
+        help="t on the per-sample differences; percentile and bca: bootstrap over samples; cautious: for few samples, "
+        "skewed differences and rare changes.",
+    )  # fmt: skip
+    cluster_by = _clusters()
     margin = st.number_input(
         "Margin of reward", 0.0, value=None, key="margin", bind="query-params", placeholder="0.02, or 5 %",
         help="A reward at most this much lower still counts as no worse.",
@@ -172,7 +178,7 @@ def _options(sides: dict[str, Any]) -> Chosen:
         "tool_calls",
         eps_reward,
         eps_cost,
-        cluster_by or "sample",
+        cluster_by,
         margin,
         cost_margin,
     )

@@ -89,7 +89,7 @@ def folded(chosen: Chosen, claims: pd.DataFrame, measures: pd.DataFrame) -> None
     with st.expander("How small a difference could be seen", key="power"):
         titles = {each: compare_words.TITLES[each] for each in _known(measures)}
         measure = choice("Measure", titles, "power_of", width=260)
-        frame = data.ask("compare_power", **chosen.paired, measure=measure)
+        frame = data.ask("compare_power", **chosen.paired, cluster_by=chosen.cluster_by, measure=measure)
         st.markdown(parts.plain(claim_words.power(frame, measure)))
         tables.rows(frame, "compare_power", alt="Power by attempts", select=False)
         tables.downloads(frame, "compare_power")

@@ -132,7 +132,7 @@ def movers(limits: str) -> None:
     if arms["arm"].nunique() < 2:
         st.caption("The environments chosen in the sidebar leave nothing in one of the arms.")
         return
-    moves = data.ask("contract_moves", **chosen.paired, limits=limits)
+    moves = data.ask("contract_moves", **chosen.paired, cluster_by=chosen.cluster_by, limits=limits)
     labels = arms.set_index("arm")["label"]
     st.markdown(parts.plain(contract_words.moved(moves, labels["baseline"], labels["candidate"])))
     verdicts = {}

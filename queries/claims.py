@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from ingest.errors import QuestionError
@@ -14,7 +15,7 @@ from queries.compared_samples import COSTS
 from queries.comparison import MEASURES, comparison
 from queries.connection import Reading
 from queries.power import detectable_difference, num_to_detect, num_to_detect_all, variance_between
-from queries.stats import Estimate, Labels, cluster_codes, clustered_or_plain, sample_mean
+from queries.stats import Estimate, Floats, Labels, cluster_codes, clustered_mean, clustered_or_plain, sample_mean
 
 ALPHA = 0.025
 """Level of a one-sided claim: it holds where the two-sided 95 % interval lies beyond the margin."""
@@ -144,61 +145,77 @@ def compare_power(
     environments: tuple[str, ...] | None = None,
     pair_by: str = "sample_id",
     leave_out_failures: bool = False,
+    cluster_by: str = "sample",
     measure: str = "reward",
     difference: float | None = None,
     power: float = 0.8,
 ) -> pd.DataFrame:
     """One row per number of attempts at a sample, as it is now first: what difference could be seen, with how much?
 
-    `difference` is the one to be found (default .05 of what lies within 0–1, else 10 % of the baseline's mean).
-    Columns: attempts (per sample and arm; NULL for as it is now, which may differ by sample), is_now, num_paired,
+    `difference` is the one to be found (default .05 of what lies within 0–1, else 10 % of the baseline's mean);
+    `cluster_by`: what samples that are alike share, as in `compare`: a deviation is then √n times the clustered
+    standard error, and more attempts leave what clusters share as it is. Columns: attempts (per sample and arm; NULL
+    for as it is now, which may differ by sample), is_now, num_paired, num_clusters (their number without clusters),
     deviation (of the per-sample differences with so many attempts), deviation_between (of the samples' true
     differences), deviation_within_baseline, deviation_within_candidate (between attempts at a sample; NULL where no
     sample has two), mde (smallest true difference found with `power` by num_paired samples), difference, num_needed
     (samples to find it), num_rollouts_needed (of both arms together). Two-sided 5 % t test.
 
     Raises:
-        QuestionError: An arm, `pair_by` or `measure` is not one there is, or a number is out of range.
+        QuestionError: An arm, `pair_by`, `cluster_by` or `measure` is not one there is, or a number is out of range.
     """
     if measure not in REPEATED:
         raise QuestionError(f"measure must be one of {', '.join(REPEATED)}, not {measure!r}")
     if not 0 < power < 1 or (difference is not None and not 0 < difference < np.inf):
         raise QuestionError("power lies between 0 and 1, and a difference is above 0")
-    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
+    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures, cluster_by)
     found = compared(store, asked)
     paired = np.isfinite(found.sides[measure].deltas)
     deltas = found.sides[measure].deltas[paired]
     wanted = difference or _difference(measure, found)
-    total = deviation_of(deltas) ** 2
+    total, num_clusters = _variance(deltas, found.clusters(cluster_by), paired)
+    nums = (deltas.size, num_clusters)
     within = [_within(spread.variance[paired]) for spread in found.spreads[measure]]
     now = [_harmonic(spread.num[paired]) for spread in found.spreads[measure]]
-    rows = [_power_row(None, total, sum(now), deltas.size, wanted, power)]
+    rows = [_power_row(None, total, sum(now), nums, wanted, power)]
     between = np.nan
     if np.isfinite(total) and np.isfinite(within).all():
         between = variance_between(total, (within[0], within[1]), (now[0], now[1]))
         for attempts in ATTEMPTS:
             variance = between + sum(within) / attempts
-            rows.append(_power_row(attempts, variance, 2 * attempts, deltas.size, wanted, power))
+            rows.append(_power_row(attempts, variance, 2 * attempts, nums, wanted, power))
     frame = pd.DataFrame(rows).astype({"attempts": "Int64", "num_needed": "Int64", "num_rollouts_needed": "Int64"})
     spread = {"deviation_between": between} | {
         f"deviation_within_{arm}": each for arm, each in zip(("baseline", "candidate"), within, strict=True)
     }
     for offset, (name, value) in enumerate(spread.items()):
-        frame.insert(4 + offset, name, float(np.sqrt(value)))
+        frame.insert(5 + offset, name, float(np.sqrt(value)))
     return frame
 
 
+def _variance(deltas: Floats, clusters: Labels | None, paired: NDArray[np.bool_]) -> tuple[float, int]:
+    """Variance of the differences (n times that of their mean, by cluster), and how many clusters they are in."""
+    alone = deviation_of(deltas) ** 2
+    if clusters is None or np.isnan(alone):
+        return alone, deltas.size
+    codes = cluster_codes(np.asarray(clusters)[paired])
+    error = clustered_mean(deltas, codes).standard_error
+    return np.nan if error is None else deltas.size * error**2, np.unique(codes).size
+
+
 def _power_row(
-    attempts: int | None, variance: float, rollouts: float, num: int, wanted: float, power: float
+    attempts: int | None, variance: float, rollouts: float, nums: tuple[int, int], wanted: float, power: float
 ) -> dict[str, Any]:
+    num, num_clusters = nums
     deviation = sqrt(variance) if np.isfinite(variance) else np.nan
-    needed = num_to_detect(deviation, wanted, power=power)
+    needed = num_to_detect(deviation, wanted, power=power, per_cluster=num / max(num_clusters, 1))
     return {
         "attempts": attempts,
         "is_now": attempts is None,
         "num_paired": num,
+        "num_clusters": num_clusters,
         "deviation": deviation,
-        "mde": number(detectable_difference(deviation, num, power=power)),
+        "mde": number(detectable_difference(deviation, num, power=power, degrees=num_clusters - 1)),
         "difference": wanted,
         "num_needed": needed,
         "num_rollouts_needed": None if needed is None else round(needed * rollouts),

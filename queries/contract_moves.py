@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ingest.errors import QuestionError
+from queries.compared import compared
 from queries.comparison import Comparison, comparison
 from queries.connection import Reading, at_once
 from queries.filters import Filters
@@ -14,7 +15,7 @@ from queries.frames import floats, insert_after
 from queries.limits import Limit, set_limits
 from queries.pairing import mcnemar, paired_difference
 from queries.resampling import PValue
-from queries.stats import seed_of
+from queries.stats import cluster_codes, seed_of
 
 MOVES: Final = ("entered", "left", "stayed_in", "stayed_out")
 """A sample is in the tail of an arm when at least half of its attempts there are over the limit."""
@@ -31,42 +32,58 @@ def contract_moves(
     environments: tuple[str, ...] | None = None,
     pair_by: str = "sample_id",
     leave_out_failures: bool = False,
+    cluster_by: str = "sample",
     limits: str | None = None,
 ) -> pd.DataFrame:
     """One row per limit, in the order given: does the candidate's tail differ, and which samples moved?
 
     `limits` as in `contract_limits` (of the configuration: that of the arms' runs). A sample is in the tail of an arm
-    when at least half of its attempts there are over the limit. Columns: limit, num_paired (samples of which the
-    limited measure is known in both arms), num_only_baseline, num_only_candidate, num_entered, num_left,
-    num_stayed_in, num_stayed_out; share_over_baseline, share_over_candidate (mean over paired samples of the share of
-    the sample's attempts over the limit, 0–1), delta (candidate minus baseline), ci_low, ci_high (95 % t interval over
-    the samples' differences; NULL with ci_reason), p_value, p_method (exact McNemar where every paired sample has one
-    attempt in each arm, else a sign flip of the differences).
+    when at least half of its attempts there are over the limit. `cluster_by`: what samples that are alike share, as in
+    `compare`. Columns: limit, num_paired (samples of which the limited measure is known in both arms), num_clusters (of
+    them; their number without clusters), num_only_baseline, num_only_candidate, num_entered, num_left, num_stayed_in,
+    num_stayed_out; share_over_baseline, share_over_candidate (mean over paired samples of the share of the sample's
+    attempts over the limit, 0–1), delta (candidate minus baseline), ci_low, ci_high (95 % t interval over the samples'
+    differences, clustered; NULL with ci_reason), p_value, p_method (exact McNemar where every paired sample has one
+    attempt in each arm and stands for itself, else a sign flip of the differences, by cluster).
 
     Raises:
-        QuestionError: An arm, `pair_by` or a limit is not one there is, or there is no limit at all.
+        QuestionError: An arm, `pair_by`, `cluster_by` or a limit is not one there is, or there is no limit at all.
     """
-    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures)
+    asked = comparison(store, baseline, candidate, split, environments, pair_by, leave_out_failures, cluster_by)
     held = set_limits(store, Filters().only(asked.baseline.run_id, asked.candidate.run_id), limits)
     samples = at_once(lambda each: _samples(store, asked, each), held)
+    clusters = _clusters(store, asked)
     return pd.DataFrame(
-        [{"limit": each.text, **_moves(asked, each, own)} for each, own in zip(held, samples, strict=True)]
+        [{"limit": each.text, **_moves(asked, each, own, clusters)} for each, own in zip(held, samples, strict=True)]
     )
 
 
-def _moves(asked: Comparison, limit: Limit, samples: pd.DataFrame) -> dict[str, Any]:
+def _clusters(store: Reading, asked: Comparison) -> dict[str, object] | None:
+    """Label of each sample's cluster by its pair_key, None for one that has none; None without clusters."""
+    if asked.cluster_by == "sample":
+        return None
+    found = compared(store, asked)
+    return dict(zip(found.about["pair_key"], found.clusters(asked.cluster_by), strict=True))  # type: ignore[arg-type]  # there are some
+
+
+def _moves(asked: Comparison, limit: Limit, samples: pd.DataFrame, by_key: dict[str, object] | None) -> dict[str, Any]:
     """What `contract_moves` says of one limit."""
     base, cand = (floats(samples, f"share_over_{arm}") for arm in ("baseline", "candidate"))
-    paired = samples[np.isfinite(base) & np.isfinite(cand)]
+    both = np.isfinite(base) & np.isfinite(cand)
+    paired = samples[both]
+    clusters = None if by_key is None else np.array([by_key.get(key) for key in samples["pair_key"]], dtype=object)
+    num_clusters = len(paired) if clusters is None else np.unique(cluster_codes(clusters)[both]).size
     moves = paired["move"].value_counts()
     single = len(paired) > 0 and bool((paired[["num_known_baseline", "num_known_candidate"]] == 1).all(axis=None))
     exact = None
-    if single:
+    if single and clusters is None:
         gained, lost = int(moves.get("entered", 0)), int(moves.get("left", 0))
         exact = PValue(mcnemar(gained, lost), "exact McNemar", len(paired))
-    got = paired_difference(base, cand, seed=seed_of(asked.seed("contract_moves"), limit.text), p_value=exact)
+    seed = seed_of(asked.seed("contract_moves"), limit.text)
+    got = paired_difference(base, cand, seed=seed, clusters=clusters, p_value=exact)
     return {
         "num_paired": got.num_paired,
+        "num_clusters": num_clusters,
         "num_only_baseline": got.num_only_baseline,
         "num_only_candidate": got.num_only_candidate,
         **{f"num_{each}": int(moves.get(each, 0)) for each in MOVES},

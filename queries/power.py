@@ -48,10 +48,18 @@ def detectable_difference(
     return shift * deviation / sqrt(num) if np.isfinite(shift) else None
 
 
-def num_to_detect(deviation: float, difference: float, *, power: float = 0.8, confidence: float = 0.95) -> int | None:
+def num_to_detect(
+    deviation: float,
+    difference: float,
+    *,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    per_cluster: float = 1.0,
+) -> int | None:
     """The fewest samples with which a two-sided t test finds a true mean `difference` with this power.
 
-    None where the difference is not above zero, nothing varies, or more than 10⁹ were needed.
+    With clusters (of `per_cluster` samples on average) `deviation` is √n times the clustered standard error. None where
+    the difference is not above zero, nothing varies, or more than 10⁹ were needed.
     """
     if not (difference > 0 and deviation > 0):
         return None
@@ -60,10 +68,24 @@ def num_to_detect(deviation: float, difference: float, *, power: float = 0.8, co
     if not start < MAX_NUM:
         return None
     # The normal distribution's n is a lower bound, and t's is only a few samples above it.
-    n = max(2, ceil(start))
-    while (detectable_difference(deviation, n, power=power, confidence=confidence) or np.inf) > difference:
-        n += 1
-    return n
+    low, step = max(1, ceil(start) - 1), 1
+    while not _detects(deviation, low + step, difference, power, confidence, per_cluster):
+        low, step = low + step, 2 * step
+        if low > MAX_NUM:
+            return None
+    while step > 1:
+        step //= 2
+        if not _detects(deviation, low + step, difference, power, confidence, per_cluster):
+            low += step
+    return low + 1
+
+
+def _detects(
+    deviation: float, num: int, difference: float, power: float, confidence: float, per_cluster: float
+) -> bool:
+    degrees = int(num / per_cluster + 1e-9) - 1
+    found = detectable_difference(deviation, num, power=power, confidence=confidence, degrees=degrees)
+    return found is not None and found <= difference
 
 
 def num_to_detect_all(parts: Sequence[tuple[float, float]], *, power: float = 0.8) -> int | None:

@@ -22,8 +22,9 @@ says so (penalty, punishment, overlong), or where it is not the reward, is somet
 named after a budget or length.
 
 Between two arms a sample is in the tail when at least half of its attempts are over the limit. The change is the mean
-over paired samples of the share of attempts over, candidate minus baseline, with a t interval; p is McNemar's exact one
-where every sample has one attempt in each arm, else that of a sign flip.
+over paired samples of the share of attempts over, candidate minus baseline, with a t interval (by cluster, where
+samples that are alike share something: *Options*); p is McNemar's exact one where every sample has one attempt in each
+arm and stands for itself, else that of a sign flip.
 """
 
 parts.header(__doc__ or "")

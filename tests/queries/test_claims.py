@@ -6,8 +6,10 @@ import pytest
 from scipy import stats as scipy_stats
 
 from ingest.errors import QuestionError
+from ingest.sources.base import Row
 from queries.claims import ALPHA, CLAIMS, compare_claims, compare_power
 from queries.compare import compare
+from queries.power import detectable_difference
 from tests.queries.test_compare import ARMS, attempts, of
 from tests.stores import build_store
 
@@ -120,6 +122,29 @@ def test_power_divides_the_variance_into_samples_and_attempts(tmp_path):
     two = frame.set_index("attempts").loc[2]
     assert (two["mde"], two["num_needed"]) == (now["mde"], now["num_needed"])
     assert two["num_rollouts_needed"] == now["num_rollouts_needed"] == 4 * now["num_needed"]
+
+
+def test_power_by_cluster_needs_more(tmp_path):
+    """Differences .4, .4, 0, 0 of two documents: n·SE² by document, 1 degree of freedom, instead of their variance."""
+    rewards = {"a": 0.4, "b": 0.4, "c": 0.0, "d": 0.0}
+    rollouts = [
+        each for s, gain in rewards.items() for step in (0, 1) for each in attempts(s, step, [0.2 + step * gain])
+    ]
+    documents = {"a": "x", "b": "x", "c": "y", "d": "y"}
+    rows = [Row("samples", {"sample_id": s, "cluster_key": key}, run="r") for s, key in documents.items()]
+    store = build_store(tmp_path, rollouts, rows)
+    alone, row = (
+        compare_power(store, **ARMS, difference=0.5, cluster_by=by).iloc[0] for by in ("sample", "cluster_key")
+    )
+    assert (alone["num_clusters"], row["num_clusters"]) == (4, 2)
+    # Deviations by document ±.4: SE = √(2·(.16 + .16))/4 = .2, times √4.
+    assert row["deviation"] == pytest.approx(0.4)
+    assert alone["deviation"] == pytest.approx(math.sqrt(0.16 / 3))
+    assert row["mde"] == pytest.approx(detectable_difference(0.4, 4, degrees=1))
+    needed = int(row["num_needed"])
+    found = [detectable_difference(0.4, num, degrees=num // 2 - 1) for num in (needed - 1, needed)]
+    assert found[1] <= 0.5 < found[0]
+    assert needed > alone["num_needed"]
 
 
 def test_single_attempts_leave_only_what_is_now(store):

@@ -39,6 +39,23 @@ def test_single_attempts_are_counted_and_tested_exactly(tmp_path: Path) -> None:
     assert (row["p_value"], row["p_method"]) == (pytest.approx(0.625), "exact McNemar")
 
 
+def test_samples_of_a_document_count_as_one_cluster(tmp_path: Path) -> None:
+    # Documents x: a, b, c, f (differences −1, −1, −1, 0); y: d (1); e has none and stands for itself (0).
+    keys = {**dict.fromkeys("abcf", "x"), "d": "y"}
+    rows = [Row("samples", {"sample_id": each, "cluster_key": key}, run="r") for each, key in keys.items()]
+    store = build_store(tmp_path, single(), rows)
+    alone = contract_moves(store, **ARMS).iloc[0]
+    row = contract_moves(store, **ARMS, cluster_by="cluster_key").iloc[0]
+    assert (alone["num_clusters"], row["num_clusters"], row["num_paired"], row["delta"]) == (6, 3, 6, alone["delta"])
+    # Deviations from −1/3 by cluster: −2/3·3 + 1/3 = −5/3; 4/3; 1/3. SE = √(3/2·(25 + 16 + 1)/9)/6 = .44096.
+    half = 4.302653 * 0.440959
+    assert row[["ci_low", "ci_high"]].tolist() == pytest.approx([-1 / 3 - half, -1 / 3 + half], abs=1e-4)
+    # Sums −3, 1 (and 0, which has no sign): both patterns of 3 and 1 that reach 2 are all four.
+    assert (row["p_value"], row["p_method"]) == (1.0, "sign flip, exact")
+    with pytest.raises(QuestionError, match="cluster_by must be one of"):
+        contract_moves(store, **ARMS, cluster_by="colour")
+
+
 def test_samples_that_moved_come_first(tmp_path: Path) -> None:
     store = build_store(tmp_path, single())
     frame = contract_moved_samples(store, **ARMS)
