@@ -6,10 +6,12 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from dashboard import compare_arms, data
+from dashboard import compare_arms, data, learnability_words
 from dashboard.parts import plain
+from dashboard.rows import records
 from queries.filters import Filters
 from queries.learning import GROUP_SIZE, MAX_GROUP_SIZE
+from queries.trainer_sizes import MAX_BATCH
 
 BATCH_SIZE: Final = 64
 
@@ -50,14 +52,17 @@ def choose() -> Chosen | None:
     left, middle, right, more = st.columns([5, 2, 2, 2], vertical_alignment="bottom")
     with left:
         arm = _picker(arms, offered, split, default)
+    said = _said(arms, arm)
     with middle:
-        group = _whole("Group size", "group_size", GROUP_SIZE, 2, MAX_GROUP_SIZE, "Attempts at one prompt in a batch.")
+        group = _whole("Group size", "group_size", said, 2, MAX_GROUP_SIZE, "Attempts at one prompt in a batch.")
     with right:
-        batch = _whole("Prompts a batch", "batch_size", BATCH_SIZE, 1, 1_000_000, "Groups in a batch of the trainer.")
+        batch = _whole("Prompts a batch", "batch_size", said, 1, MAX_BATCH, "Groups in a batch of the trainer.")
     asked = {"arm": arm, "split": split, "environments": filters.environments}
     with more, st.popover("Options", width="stretch"):
         asked |= _options()
-    return Chosen(asked, group, batch)
+    defaults = {"group_size": GROUP_SIZE, "batch_size": BATCH_SIZE}
+    st.caption(plain(learnability_words.where_from({"group_size": group, "batch_size": batch}, said, defaults)))
+    return Chosen(asked, group or said.get("group_size") or GROUP_SIZE, batch or said.get("batch_size") or BATCH_SIZE)
 
 
 def opening(offered: pd.DataFrame, run_ids: tuple[str, ...] | None = None) -> str | None:
@@ -87,8 +92,17 @@ def _picker(arms: pd.DataFrame, offered: pd.DataFrame, split: str | None, defaul
     return str(chosen or default)
 
 
-def _whole(label: str, key: str, default: int, low: int, high: int, why: str) -> int:
-    return int(st.number_input(label, low, high, value=default, key=key, bind="query-params", help=why))
+def _said(arms: pd.DataFrame, arm: str) -> dict[str, Any]:
+    """What the settings of the arm's run say of groups and batches: a row of `trainer_sizes`."""
+    names = [arm, arm.rpartition("@")[0]]
+    run_ids = arms.loc[arms["run_id"].isin(names) | arms["run_name"].isin(names), "run_id"]
+    return records(data.ask("trainer_sizes", Filters(run_ids=(str(run_ids.iloc[0]),))))[0]
+
+
+def _whole(label: str, key: str, said: dict[str, Any], low: int, high: int, why: str) -> int | None:
+    """A whole number of the reader's own; None where it is left to what the run says."""
+    known = said.get(key) or {"group_size": GROUP_SIZE, "batch_size": BATCH_SIZE}[key]
+    return st.number_input(label, low, high, value=None, key=key, bind="query-params", placeholder=str(known), help=why)
 
 
 def _options() -> dict[str, Any]:

@@ -37,6 +37,22 @@ def verdict(row: Mapping[str, Any], group_size: int, batch_size: int) -> str:
     return " ".join(each for each in (_never(row), _signal(row, group_size, batch_size)) if each)
 
 
+def where_from(given: Mapping[str, int | None], said: Mapping[str, Any], defaults: Mapping[str, int]) -> str:
+    """Where the sizes of groups and batches come from: the reader, the settings of a run, or nowhere."""
+    parts = []
+    for name, what in (("group_size", "Groups of {} attempts"), ("batch_size", "batches of {} prompts")):
+        if given[name] is not None:
+            parts.append(f"{what.format(whole(given[name]))} as chosen here")
+        elif said.get(name) is not None:
+            setting = said[f"{name}_setting"]
+            whose = {"parent": " of the run it evaluates", "other runs": " of the other runs"}
+            origin = f"as {setting}{whose.get(said[f'{name}_said_by'], ' of this run')} says"
+            parts.append(f"{what.format(whole(said[name]))}, {origin}")
+        else:
+            parts.append(f"{what.format(whole(defaults[name]))}, since no setting says")
+    return "; ".join(parts) + "."
+
+
 def _never(row: Mapping[str, Any]) -> str:
     """How samples fall by their attempts."""
     tried = _attempts(row)
@@ -118,7 +134,8 @@ def cautions(row: Mapping[str, Any], dead: pd.DataFrame) -> list[str]:
     """What could mislead: few attempts, failures, missing rewards, pooled environments, nothing that says success."""
     found = []
     median = row["attempts_median"]
-    if row["num_samples"] and 0 < (median or 0) < FEW:
+    # Without passes and failures there is nothing to mislabel.
+    if row["num_told"] and 0 < (median or 0) < FEW:
         k = int(median)
         found.append(
             f"Few attempts mislabel: with {plural(k, 'attempt')}, a sample that passes 3 times in 10 always fails in "
@@ -130,18 +147,29 @@ def cautions(row: Mapping[str, Any], dead: pd.DataFrame) -> list[str]:
             f"How chances of success differ between samples could not be fitted ({why}): shrunk "
             "chances rest on an assumption, and shares of groups have no interval."
         )
+    elif row["prior_note"] and row["num_told"] and row["both_share"] is None:
+        why = row["prior_note"].partition(": ")[2]
+        found.append(
+            f"How chances of success differ between samples could not be fitted ({why}): each sample's chance "
+            "rests on an assumption, and what groups would hold is not told. Attempt more samples, or each as often as "
+            "a group has attempts."
+        )
     if row["num_failed"]:
         share = row["num_failed"] / row["num_rollouts"]
         lost = len(dead[dead["side"] == "not scored"])
         tail = f"; {plural(lost, 'sample')} only ever failed so" if lost else ""
-        more = " Many of them: what they hide may change the picture." if share > MASKED else ""
+        share_of = (
+            f" They are {percent(share)} of all: what they hide may change the picture." if share > MASKED else ""
+        )
+        todo = " Read some (Trajectory, filtered by status) and repeat them, or count them as graded under Options."
+        more = share_of + todo
         found.append(
             f"{plural(row['num_failed'], 'rollout')} of {whole(row['num_rollouts'])} ended in an infrastructure or "
             f"grader failure, which says nothing of the sample{tail}.{more}"
         )
     others = (
-        ("num_not_scored", "{} of {} not scored."),
-        ("num_without_sample", "{} of {} left out: no sample is named."),
+        ("num_not_scored", "{} of {} not scored: grade them, or what is told here is of the others alone."),
+        ("num_without_sample", "{} of {} left out: no sample is named. Name it where rollouts are logged."),
     )
     for name, said in others:
         if row[name]:

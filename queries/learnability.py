@@ -143,7 +143,8 @@ def learnability_summary(
     attempts_min, attempts_median, attempts_max (scored, a sample), num_single (samples with fewer than two scored);
     num_told (samples in a bucket), num_dead, num_flat_told (samples with two scored attempts), and for `dead`,
     `always_fails`, `mixed`, `always_passes`: num_…, …_share, …_share_ci_low, …_share_ci_high (95 % Wilson over
-    samples); expected_all_fail, expected_both, expected_all_pass (of groups of `group_size`, shrunk, 0–1);
+    samples); expected_all_fail, expected_both, expected_all_pass (of groups of `group_size`, shrunk, 0–1; NULL
+    where the prior is only assumed);
     signal_share (of groups whose rewards differ), both_share (that hold a pass and a failure), at_least_share (differ,
     by as many attempts as there are: less than in larger groups), each with _ci_low and _ci_high (95 % bootstrap over
     samples); signal_groups, both_groups, at_least_groups (of `batch_size` prompts); reward_mean with _ci_low and
@@ -211,9 +212,12 @@ def _counts(found: Evidence) -> dict[str, Any]:
 
 
 def _expected(found: Evidence, size: int) -> dict[str, float]:
-    """How groups of that size would fall, by the posteriors: mean over samples of which anything is known."""
+    """How groups of that size would fall, by the posteriors: mean over samples of which anything is known.
+
+    Not by a prior that is only assumed.
+    """
     alpha, beta = found.posterior
-    known = ~np.isnan(alpha)
+    known = ~np.isnan(alpha) & (not found.prior.is_assumed)
     alpha, beta = alpha[known], beta[known]
     chances = {
         "expected_all_fail": chance_of_all(beta, alpha, size),

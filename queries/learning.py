@@ -93,7 +93,7 @@ class Evidence:
         """Mean over samples of the chance that a group holds a pass and a failure, one estimate a size.
 
         By the posteriors, with an interval where the prior was fitted; where it was not, but all samples have as many
-        attempts, unbiased from their counts.
+        attempts, unbiased from their counts; none by a prior that is only assumed.
         """
         tried, passed = self.counts
         known = tried > 0
@@ -107,6 +107,8 @@ class Evidence:
             if self.prior.note is not None and tried.min() >= size:
                 alike = pass_hat_k(tried, passed, size) + pass_hat_k(tried, tried - passed, size)
                 found.append(replace(self.mean(1 - alike, "signal"), num_missing=missing))
+            elif self.prior.is_assumed:
+                found.append(Estimate(None, interval, num, missing))
             else:
                 mean = float(np.nanmean(chance_of_both(*self.posterior, size)))
                 found.append(Estimate(mean, interval, num, missing))

@@ -86,7 +86,8 @@ def signal_by_group_size(
     success decides the reward, else unbiased over the samples with as many attempts), num_samples (it is over),
     num_too_few (samples with fewer), signal_reason (why there is no share or interval), at_least_share (from as many
     attempts as there are, up to the group size: less than in larger groups), both_share (of groups that hold a pass and
-    a failure, by the shrunk chances; where no prior could be fitted, unbiased if all samples have as many attempts),
+    a failure, by the shrunk chances; where no prior could be fitted, unbiased if all samples have as many attempts, and
+    NULL if not and fewer than ten samples have two),
     each share with _ci_low and _ci_high (95 % bootstrap over samples, t above 1 000; where chances are shrunk, the
     prior is fitted anew in each resample); signal_groups, both_groups (of `batch_size` prompts); signal_rollouts,
     both_rollouts (rollouts per group that carries it).
@@ -100,7 +101,8 @@ def signal_by_group_size(
         unbiased = found.mean(found.differ(size), "signal")
         signal = both if found.is_pass_fail else unbiased
         at_least = found.mean(found.differ_at_least(size), "at least")
-        reason = signal.interval.reason if signal.value is not None else f"no sample has {size} scored attempts"
+        is_told = signal.value is not None or found.is_pass_fail
+        reason = signal.interval.reason if is_told else f"no sample has {size} scored attempts"
         row = {"group_size": size, **bounds("signal_share", signal), "num_samples": signal.num}
         row |= {"num_too_few": signal.num_missing, "signal_reason": reason}
         row |= {**bounds("at_least_share", at_least), **bounds("both_share", both)}

@@ -42,6 +42,7 @@ from queries.setting_effects import setting_effect
 from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
 from queries.time_shares import time_shares
+from queries.trainer_sizes import trainer_sizes
 from queries.trajectory import (
     rollout_run,
     trajectory_facts,
@@ -143,6 +144,7 @@ QUESTIONS: dict[str, Question] = {
     "time_shares": time_shares,
     "tool_transitions": tool_transitions,
     "tool_usage": tool_usage,
+    "trainer_sizes": trainer_sizes,
     "trajectory_facts": trajectory_facts,
     "trajectory_messages": trajectory_messages,
     "trajectory_neighbours": trajectory_neighbours,

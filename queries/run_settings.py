@@ -72,6 +72,11 @@ def said_of(store: Reading, run_ids: Iterable[str], setting: str) -> dict[str, S
     return {run_id: each[setting] for run_id, each in found.items() if setting in each}
 
 
+def said_by_run(store: Reading, run_ids: Iterable[str] | None) -> dict[str, dict[str, Said]]:
+    """What each of some runs (None: of all) says of its settings, by their names."""
+    return _said(store.ask("run_settings", {"of_runs": None if run_ids is None else list(run_ids)}))
+
+
 def _said(runs: pd.DataFrame) -> dict[str, dict[str, Said]]:
     """The settings of each run that was asked for; the frame is the answer of `run_settings.sql`."""
     rows = runs.to_dict("records")

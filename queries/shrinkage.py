@@ -29,12 +29,17 @@ _METHOD: Final = "bootstrap, prior fitted anew"
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The beta distribution that samples' chances of success are taken to come from; `note`: why it is not fitted."""
+    """The beta distribution that samples' chances of success are taken to come from; `note`: why it is not fitted.
+
+    `is_assumed`: nothing but an assumption, so that a mean over samples would say what was assumed (half of all groups
+    of samples that never passed once hold a pass, by a uniform prior).
+    """
 
     alpha: float
     beta: float
     num_samples: int
     note: str | None = None
+    is_assumed: bool = False
 
     def posterior(self, num_attempts: ArrayLike, num_passed: ArrayLike) -> tuple[Floats, Floats]:
         """Parameters of the beta posterior of each sample, one shape; NaN where nothing was attempted."""
@@ -55,7 +60,8 @@ def fit_prior(num_attempts: ArrayLike, num_passed: ArrayLike) -> Prior:
     n, c = np.asarray(num_attempts, dtype=np.float64), np.asarray(num_passed, dtype=np.float64)
     several = int((n >= 2).sum())
     if several < MIN_SAMPLES:
-        return Prior(1.0, 1.0, several, f"not fitted: {MIN_SAMPLES} samples with two attempts needed, {several} here")
+        note = f"not fitted: {MIN_SAMPLES} samples with two attempts needed, {several} here"
+        return Prior(1.0, 1.0, several, note, is_assumed=True)
     if c.sum() in (0, n.sum()):
         mean = float((c.sum() + 0.5) / (n.sum() + 1))
         return Prior(mean, 1 - mean, several, f"not fitted: {'everything' if c.sum() else 'nothing'} passed")

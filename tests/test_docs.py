@@ -42,6 +42,7 @@ SHARED = {
     "signal_by_group_size": "attempt_values",
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
+    "trainer_sizes": "run_settings",
     "varying_settings": "run_diff",
     "when_to_stop": "checkpoint_choice",
 }

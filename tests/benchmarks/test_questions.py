@@ -110,7 +110,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         ],
         "Learnability": [
             *(Asked(each, None, {"arm": f"{ONE_RUN}@0"}) for each in learned),
-            *(Asked("arms"), Asked("signal_by_step", chosen)),
+            *(Asked("arms"), Asked("trainer_sizes", one), Asked("signal_by_step", chosen)),
         ],
         "Time and money": [
             *(Asked("time_shares", chosen, {"by": by}) for by in ("step", "run")),

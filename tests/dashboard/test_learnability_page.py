@@ -63,16 +63,19 @@ def test_graded_rewards_are_said_to_be(tmp_path: Path) -> None:
     row = summary(store)
     assert learnability_words.cautions(row, dead_samples(store, arm="r"))[1] == (
         "How chances of success differ between samples could not be fitted (10 samples with two attempts needed, 2 "
-        "here): shrunk chances rest on an assumption, and shares of groups have no interval."
+        "here): each sample's chance rests on an assumption, and what groups would hold is not told. Attempt more "
+        "samples, or each as often as a group has attempts."
     )
-    # Beta(1, 3) and (3, 1): 1 − E[p⁸] − E[(1−p)⁸] = 1 − 6/990 − 3/11 each, .7212.
     assert learnability_words.verdict(row, 8, 64) == (
         "Of 2 samples with 2 attempts each, 1 always fails, 1 always passes and 0 are mixed. Rewards are graded: 1 of "
-        "2 samples got the same reward every time. A group of 8 is expected to hold a pass and a failure on 72 % of "
-        "prompts: about 46 of 64 a batch. In a group of 8 rewards differ, by however little, on at least 50 % of "
-        "prompts."
+        "2 samples got the same reward every time. In a group of 8 rewards differ, by however little, on at least 50 % "
+        "of prompts."
     )
-    untold = summary(build_store(tmp_path / "untold", [*attempts("a", [0.1, 0.2]), *attempts("b", [0.9, 0.9])]))
+    graded = build_store(tmp_path / "untold", [*attempts("a", [0.1, 0.2]), *attempts("b", [0.9, 0.9])])
+    untold = summary(graded)
+    assert not any(
+        "3 times in 10" in each for each in learnability_words.cautions(untold, dead_samples(graded, arm="r"))
+    )
     assert learnability_words.verdict(untold, 2, 10) == (
         "1 of 2 samples got the same reward every time, of 2 attempts each; nothing says which attempts pass. "
         "In a group of 2 rewards differ, by however little, on at least 50 % of prompts."
@@ -85,11 +88,29 @@ def test_what_could_mislead_is_said(tmp_path: Path) -> None:
     store = build_store(tmp_path, rows)
     text = " ".join(learnability_words.cautions(summary(store), dead_samples(store, arm="r")))
     assert "1 rollout of 11 ended in an infrastructure or grader failure" in text
-    assert "1 sample only ever failed so. Many of them" in text
-    assert "2 of 11 rollouts are not scored." in text
-    assert "1 of 11 rollouts is left out: no sample is named." in text
+    assert "1 sample only ever failed so. They are 9.1 % of all" in text
+    assert "repeat them, or count them as graded under Options." in text
+    assert "2 of 11 rollouts are not scored: grade them" in text
+    assert "1 of 11 rollouts is left out: no sample is named. Name it where rollouts are logged." in text
     assert "2 samples with fewer than two scored attempts cannot vary." in text
     assert "2 environments are pooled" in text
+
+
+def test_sizes_say_where_they_come_from() -> None:
+    defaults = {"group_size": 8, "batch_size": 64}
+    said = {"group_size": 4, "group_size_setting": "hyperparameters.attempts", "group_size_said_by": "run"}
+    said |= {"batch_size": 1024, "batch_size_setting": "config.data.train_batch_size", "batch_size_said_by": "parent"}
+    nothing = dict.fromkeys(said)
+    own = {"group_size": 16, "batch_size": None}
+    assert learnability_words.where_from(dict.fromkeys(own), said, defaults) == (
+        "Groups of 4 attempts, as hyperparameters.attempts of this run says; batches of 1\u202f024 prompts, as "
+        "config.data.train_batch_size of the run it evaluates says."
+    )
+    assert learnability_words.where_from(own, nothing, defaults) == (
+        "Groups of 16 attempts as chosen here; batches of 64 prompts, since no setting says."
+    )
+    others = said | {"batch_size_said_by": "other runs"}
+    assert "train_batch_size of the other runs says" in learnability_words.where_from(own, others, defaults)
 
 
 def test_nothing_to_tell_is_a_sentence(tmp_path: Path) -> None:
