@@ -167,8 +167,8 @@ def query(
         known_value(option, given, known)
     opened = open_store(store, snapshot)
     runs = known_runs(opened, run)
-    parts = (several(each) for each in (status, tool, environment))
-    filters = Filters(runs, several(split), first, last, *parts, subset, several(agent))
+    statuses, tools, environments = (several(each) for each in (status, tool, environment))
+    filters = Filters(runs, several(split), first, last, statuses, tools, environments, subset, several(agent))
     frame = answer(opened, question, filters, own_parameters(context.args))
     show.frame(frame, format, out)
 

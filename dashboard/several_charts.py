@@ -38,8 +38,9 @@ def deltas(frame: pd.DataFrame, measure: str, looks: Looks) -> go.Figure:
             text += f"<br>n = {whole(row['num_paired'])} paired samples"
         colour = charts.BASELINE if row["is_baseline"] else _colour(looks, row["run_id"])
         trace = _row(row, value, charts.shown(row["arm"], _NAME), colour, text)
-        if row["is_baseline"]:
-            trace.marker.symbol = ["circle"]
+        is_hollow = trace.marker.symbol[0].endswith("-open") and not row["is_baseline"]
+        # Colours come again from the ninth run on; markers tell those runs apart.
+        trace.marker.symbol = [looks.symbols.get(row["run_id"], "circle") + ("-open" if is_hollow else "")]
         drawn.add_trace(trace)
     drawn.update_xaxes(zeroline=True, zerolinewidth=2)
     drawn.update_yaxes(title_text=None, showgrid=False)
@@ -127,7 +128,7 @@ def frontier(frame: pd.DataFrame, looks: Looks) -> go.Figure:
         )
         bounds = {"x": ("cost_ci_low", "cost_ci_high"), "y": ("quality_ci_low", "quality_ci_high")}
         point = _point(row, (row["cost_mean"], row["quality_mean"]), looks, text, bounds)
-        point.marker.symbol = "circle" if row["is_on_frontier"] else "circle-open"
+        point.marker.symbol += "" if row["is_on_frontier"] else "-open"
         drawn.add_trace(point)
     return drawn
 

@@ -237,7 +237,7 @@ def null_share(
     arms = [_complete(each, codes) for each, codes in zip((baseline, candidate), sides, strict=True)]
     counts = np.stack([np.bincount(codes, minlength=size) for codes, _ in arms])
     paired = (counts > 0).all(axis=0)
-    used = paired & (counts > 1).any(axis=0)
+    used = np.asarray(paired & (counts > 1).any(axis=0))
     if not used.any():
         return NullShares(None, 0, 0, SINGLE if paired.any() else "no sample is scored in both arms")
     # Sorted by sample, then arm: the order in which attempts are shuffled.

@@ -72,19 +72,6 @@ class Estimate:
     num_effective: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMeans:
-    """One mean per group, as arrays of equal length ordered by group; NaN stands for "none", `reasons` says why."""
-
-    groups: NDArray[np.generic]
-    mean: Floats
-    low: Floats
-    high: Floats
-    num_samples: NDArray[np.int64]
-    num_missing: NDArray[np.int64]
-    reasons: tuple[str | None, ...]
-
-
 def seed_of(*parts: object) -> int:
     """Seed derived from a question's name and its filters: the same link shows the same interval to everyone.
 
@@ -245,46 +232,6 @@ def wilson(successes: ArrayLike, totals: ArrayLike, *, confidence: float = 0.95)
     low = np.where(k == 0, 0.0, np.maximum(center - half, 0.0))
     high = np.where(k == n, 1.0, np.minimum(center + half, 1.0))
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
-
-
-def mean_ci_by_group(
-    values: ArrayLike, groups: Labels, samples: Labels | None = None, *, confidence: float = 0.95
-) -> GroupMeans:
-    """For each group (step): mean over samples of each sample's mean, how many samples, and the t interval.
-
-    `values`, `groups` and `samples` have shape (n,), one row per rollout; without `samples` every row is a sample's
-    mean already. A row whose sample is None is a sample by itself. Integer labels are fast (a million rows take a
-    fraction of a second). `num_missing` counts rows not scored; a group with nothing scored keeps its place with NaN.
-    Source: as `sample_mean`; mean of means, so that a sample with more attempts weighs no more.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    names, group = factorize(groups)
-    finite, size = np.isfinite(array), names.size
-    missing = np.bincount(group[~finite], minlength=size)
-    array, group = array[finite], group[finite]
-    lowest, highest = np.full(size, np.inf), np.full(size, -np.inf)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if samples is not None and array.size:
-            array, group = _mean_of_pairs(array, group, cluster_codes(samples)[finite])
-        np.minimum.at(lowest, group, array)
-        np.maximum.at(highest, group, array)
-        count = np.bincount(group, minlength=size)
-        mean = np.bincount(group, weights=array, minlength=size) / count
-        squares = np.bincount(group, weights=(array - mean[group]) ** 2, minlength=size)
-        low, high = t_intervals(mean, np.sqrt(squares / (count - 1)), count, confidence=confidence)
-        cases = (count == 0, count == 1, no_spread(lowest, highest), np.isnan(low))
-    which = np.select(cases, (0, 1, 2, 3), default=4)
-    low, high = np.where(which == 4, low, np.nan), np.where(which == 4, high, np.nan)
-    mean = np.where(np.isfinite(mean), mean, np.nan)
-    reasons = (NOTHING, ONE_VALUE, ALL_EQUAL, TOO_LARGE, None)
-    return GroupMeans(names, mean, low, high, count, missing, tuple(reasons[each] for each in which))
-
-
-def _mean_of_pairs(values: Floats, group: Codes, sample: Codes) -> tuple[Floats, Codes]:
-    """Mean of each sample within each group, and the group it belongs to: shapes (pairs,)."""
-    num_samples = int(sample.max()) + 1
-    pairs, pair = factorize(group * num_samples + sample)
-    return np.bincount(pair, weights=values) / np.bincount(pair), pairs.astype(np.intp) // num_samples
 
 
 def no_spread(low: ArrayLike, high: ArrayLike) -> NDArray[np.bool_]:

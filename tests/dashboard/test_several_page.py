@@ -126,6 +126,10 @@ def test_the_frontier_is_told_with_its_chances(store: Reading) -> None:
     assert nothing == "The arms share no sample of which both reward and tool calls are known."
     points = several_charts.frontier(frame, Looks({})).data[1:]
     assert {point.marker.symbol for point in points} == {"circle", "circle-open"}
+    # Of many runs colours come again, and other markers tell those apart.
+    looks = Looks({f"other-{n}": "" for n in range(6)} | dict.fromkeys(frame["run_id"], ""))
+    again = several_charts.frontier(frame, looks).data[1:]
+    assert {point.marker.symbol for point in again} == {"square", "square-open"}
 
 
 def test_cautions_name_samples_versions_and_failures(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from queries.stats import (
     cluster_codes,
     clustered_mean,
     factorize,
-    mean_ci_by_group,
     sample_mean,
     scored,
     seed_of,
@@ -176,57 +175,6 @@ def test_wilson_of_many_shares():
     assert low[:2] == pytest.approx([share(8, 10).interval.low, 0.0])
     assert high[:2] == pytest.approx([share(8, 10).interval.high, share(0, 20).interval.high])
     assert np.isnan([low[2], high[2]]).all()
-
-
-def test_group_means_by_hand():
-    # Step 1: sample a has .2 and .4 (mean .3), b has .9: mean of means .6, not the pooled .5.
-    # Two values .3 and .9: s = .6/√2, SE = .3, t(.975, 1) = 12.7062047, half width = 3.81186142
-    # Step 2: only b, .5. Step 3: nothing scored.
-    got = mean_ci_by_group([0.2, 0.4, 0.9, 0.5, nan, inf], [1, 1, 1, 2, 2, 3], ["a", "a", "b", "b", "a", "a"])
-    assert got.groups.tolist() == [1, 2, 3]
-    assert got.mean[:2] == pytest.approx([0.6, 0.5])
-    assert np.isnan(got.mean[2])
-    assert (got.low[0], got.high[0]) == pytest.approx((0.6 - 3.81186142, 0.6 + 3.81186142))
-    assert np.isnan(got.low[1:]).all()
-    assert got.num_samples.tolist() == [2, 1, 0]
-    assert got.num_missing.tolist() == [0, 1, 1]
-    assert got.reasons == (None, "one value has no spread", "nothing scored")
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from([nan, 0.0, 0.1, 0.25, 1.0, 7.5]), st.sampled_from([0, 3, 10**12]), st.sampled_from("abcd")
-        ),
-        max_size=40,
-    )
-)
-def test_group_means_are_sample_means_group_by_group(rows):
-    values, groups, samples = ([row[at] for row in rows] for at in range(3))
-    got = mean_ci_by_group(values, np.array(groups, dtype=np.int64), samples)
-    for index, group in enumerate(got.groups):
-        by_sample = [
-            scored([v for v, g, s in rows if g == group and s == sample])[0] for sample in sorted(set(samples))
-        ]
-        expected = sample_mean([each.mean() for each in by_sample if each.size])
-        assert got.num_samples[index] == expected.num
-        assert got.reasons[index] == expected.interval.reason
-        if expected.value is not None:
-            assert got.mean[index] == pytest.approx(expected.value)
-        if expected.interval.low is not None:
-            assert (got.low[index], got.high[index]) == pytest.approx((expected.interval.low, expected.interval.high))
-        else:
-            assert np.isnan(got.low[index])
-
-
-def test_no_groups_at_all():
-    got = mean_ci_by_group([], [], [])
-    assert (got.groups.size, got.mean.size, got.reasons) == (0, 0, ())
-
-
-def test_a_huge_group_is_too_large_not_a_crash():
-    got = mean_ci_by_group([1e308, 1.5e308, 0.1, 0.2], [0, 0, 1, 1])
-    assert got.reasons == ("the values are too large to average", None)
 
 
 def test_intervals_from_aggregates():
