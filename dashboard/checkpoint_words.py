@@ -32,6 +32,17 @@ def verdict(choice: Row, figures: pd.DataFrame, name: str) -> str:
     return " ".join([lead, _worth(choice, digits), _again(choice), ties(figures)]).replace("  ", " ")
 
 
+def held_out(choice: Row) -> str:
+    """What the step chosen on one half of the samples has on the other, beside what the bootstrap expects."""
+    if choice["reward_held_out"] is None or choice["reward_expected"] is None:
+        return ""
+    digits = _digits(choice)
+    return (
+        f"Held out: a step chosen on one half of the samples has {decimals(choice['reward_held_out'], digits)} on the "
+        f"other, against {decimals(choice['reward_expected'], digits)} expected of one chosen on all."
+    )
+
+
 def _worth(choice: Row, digits: int) -> str:
     if choice["optimism"] is None:
         return f"How much the choice flatters it cannot be told: {choice['reason']}."

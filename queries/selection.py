@@ -26,6 +26,9 @@ from queries.stats import (
 )
 
 NUM_RESAMPLES = 2_000
+NUM_SPLITS = 400
+MAX_DRAWN = 4_000_000
+"""Random numbers for the splits into halves: of many samples fewer splits say as much."""
 MAX_RESAMPLED = 2_000
 """Up to so many samples are drawn one by one; means of more are as good as normal, and drawn from that limit."""
 MIN_SAMPLES = 6
@@ -134,6 +137,28 @@ def choose(
         expected=Estimate(float(means[best] - differences.mean()), interval, num, 0),
         chances=np.bincount(chosen, minlength=num_steps) / num_resamples,
     )
+
+
+def held_out(
+    rewards: Floats, *, seed: int, clusters: Labels | None = None, num_splits: int = NUM_SPLITS
+) -> float | None:
+    """What a step chosen on one half of the samples has on the other, mean over seeded splits into halves.
+
+    No luck of the choice is in it, and no model of that luck; but it speaks of a step chosen on half as many samples,
+    which is worse, if anything. Rewards and clusters as in `choose`; None for one step, or below `MIN_SAMPLES` samples
+    (clusters).
+    """
+    totals, num_steps = _totals(rewards, clusters), rewards.shape[1]
+    units = totals.shape[0]
+    if num_steps == 1 or units < MIN_SAMPLES or not np.isfinite(totals).all():
+        return None
+    generator = np.random.default_rng(seed)
+    splits = min(num_splits, max(2, MAX_DRAWN // units))
+    is_chooser = np.argsort(generator.random((splits, units)), axis=1) < units // 2
+    of_choosers = is_chooser.astype(np.float64) @ totals
+    best = _highest(_means(of_choosers, num_steps))
+    found = _means(totals.sum(axis=0) - of_choosers, num_steps)[np.arange(splits), best]
+    return float(found[np.isfinite(found)].mean()) if np.isfinite(found).any() else None
 
 
 def against(

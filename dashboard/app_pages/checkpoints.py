@@ -10,8 +10,9 @@ A step's reward is the mean over samples of each sample's mean over its scored r
 being highest on these very samples, so part of its lead is luck. How much is seen by drawing samples with replacement
 2 000 times, choosing anew each time, and comparing the chosen step's mean there with its mean here; the mean of these
 differences is taken off. Where all steps are equally good this finds about 0.7 of the luck, so the most it can be is
-given too, and the interval's lower end allows for that. Only samples scored at every step are compared, unless these
-are few.
+given too, and the interval's lower end allows for that. *Held out* is another way: the step is chosen on one half of
+the samples and its mean taken on the other, over many splits, which speaks of a choice made on half as many samples.
+Only samples scored at every step are compared, unless these are few.
 
 A step *cannot be told* from the best where the interval of their difference, sample by sample, holds 0. These intervals
 hold for all steps at once (Bonferroni), so the step that is truly best is among the tied ones, or the best itself, with
@@ -44,7 +45,8 @@ with top:
         parts.warning(caution)
     parts.figures(checkpoint_words.figures(choice, steps))
     st.caption(
-        "Intervals are about this checkpoint on samples like these, not about the method: another training run differs."
+        f"{checkpoint_words.held_out(choice)} Intervals are about this checkpoint on samples like these, not about the "
+        "method: another training run differs."
     )
 
 colour = charts.run_colours(data.run_names(), data.baseline())[chosen.run_id]

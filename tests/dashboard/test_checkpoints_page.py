@@ -50,6 +50,14 @@ def test_the_verdict_says_what_the_choice_is_worth_and_who_is_tied() -> None:
     )
 
 
+def test_the_held_out_figure_stands_beside_what_is_expected() -> None:
+    assert checkpoint_words.held_out(CHOICE | {"reward_held_out": 0.6412}) == (
+        "Held out: a step chosen on one half of the samples has 0.64 on the other, against 0.65 expected of one chosen "
+        "on all."
+    )
+    assert checkpoint_words.held_out(CHOICE | {"reward_held_out": None}) == ""
+
+
 def test_ties_are_listed_counted_or_none() -> None:
     assert checkpoint_words.ties(steps(5)) == "Step 5 cannot be told from it."
     assert checkpoint_words.ties(steps()) == "It can be told from every other step."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from queries import selection
-from queries.selection import ONE_STEP, against, choose, comparable, is_told_apart
+from queries.selection import ONE_STEP, against, choose, comparable, held_out, is_told_apart
 
 NAN = float("nan")
 EXPECTED_MAX_OF_8 = 1.42360
@@ -86,6 +86,28 @@ def test_samples_scored_at_every_step_are_compared_and_thin_steps_are_left_out()
     apart[:3, 0], apart[3:, 1] = 0.5, 0.6  # train batches share no sample
     plan = comparable(apart)
     assert (plan.is_common, plan.samples.sum(), plan.steps.all()) == (False, 6, True)
+
+
+def test_a_choice_on_one_half_is_judged_on_the_other() -> None:
+    # Step 1 beats step 0 by 1 at every sample: it is always chosen, and the other half's mean is on average all's.
+    rewards = np.column_stack((np.arange(6.0), np.arange(6.0) + 1))
+    found = held_out(rewards, seed=1, num_splits=4_000)
+    assert found == pytest.approx(3.5, abs=0.05)
+    assert held_out(rewards, seed=1) == held_out(rewards, seed=1)
+    assert held_out(rewards[:, :1], seed=1) is None
+    assert held_out(rewards[:5], seed=1) is None
+    assert held_out(rewards, seed=1, clusters=[0, 0, 0, 1, 1, 1]) is None
+
+
+def test_of_equal_steps_a_held_out_mean_has_no_luck_of_the_choice() -> None:
+    generator, chosen, left_out = np.random.default_rng(4), [], []
+    for seed in range(150):
+        rewards = generator.normal(size=(40, 8))
+        chosen.append(rewards.mean(axis=0).max())
+        left_out.append(held_out(rewards, seed=seed))
+    # The mean of the best of eight is 1.42/√40 = .225 too high.
+    assert np.mean(chosen) == pytest.approx(0.225, abs=0.02)
+    assert np.mean(left_out) == pytest.approx(0.0, abs=0.04)
 
 
 def test_differences_from_the_best_hold_together() -> None:
