@@ -9,7 +9,7 @@ import pandas as pd
 from dashboard.parts import Figure
 from dashboard.rows import records
 from dashboard.run_words import reward_name
-from dashboard.words import decimals, number, percent, plural, signed, verb, whole
+from dashboard.words import decimals, ends, number, percent, plural, signed, verb, whole
 
 MAX_LISTED: Final = 10
 """Steps listed one by one; more are counted."""
@@ -270,7 +270,7 @@ def _digits(choice: Row) -> int:
 
 def _brackets(low: float | None, high: float | None) -> str:
     """An interval in brackets, or nothing where there is none."""
-    return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+    return "" if low is None or high is None else f" [{', '.join(ends(low, high))}]"
 
 
 def _minus(value: float | None) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dashboard.compare_words import TITLES, UNITS, cut
-from dashboard.words import number, plural, signed, verb, whole
+from dashboard.words import ends, number, plural, signed, verb, whole
 
 BEYOND_CHANCE: Final = 0.05
 """A sample is told apart from the luck of its attempts where its adjusted p-value is at most this."""
@@ -88,7 +88,7 @@ def worst_slice(slices: pd.DataFrame) -> str:
     row = worst.iloc[0]
     change = f"reward {signed(row['delta_mean'], 2)}"
     if pd.notna(row["ci_low"]):
-        change += f" [{number(row['ci_low'], 2)}, {number(row['ci_high'], 2)}]"
+        change += f" [{', '.join(ends(row['ci_low'], row['ci_high'], 2))}]"
     kind = _KINDS.get(row["by"], str(row["by"]).removeprefix("metadata."))
     text = f"Worst slice of {whole(len(slices))}: {kind} {cut(row['slice'])}, {change}, n = {whole(row['num_paired'])}"
     if pd.notna(row["p_value_bh"]) and row["p_value_bh"] <= BEYOND_CHANCE and row["delta_mean"] < 0:

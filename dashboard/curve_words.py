@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.rows import by, by_run, records, texts
 from dashboard.run_words import reward_name
-from dashboard.words import number, percent, plural, signed, verb, whole
+from dashboard.words import ends, number, percent, plural, signed, verb, whole
 
 MAX_NAMED = 3
 """Runs that get a sentence each; with more, one sentence speaks of all."""
@@ -16,7 +16,7 @@ MUCH_FAILED = 0.05
 
 def interval(low: float | None, high: float | None) -> str:
     """An interval in brackets, or that there is none: " [0.07, 0.52]"."""
-    return "" if pd.isna(low) or pd.isna(high) else f" [{number(low)}, {number(high)}]"
+    return "" if low is None or high is None or pd.isna(low) or pd.isna(high) else f" [{', '.join(ends(low, high))}]"
 
 
 def verdict(changes: pd.DataFrame, curve: pd.DataFrame, names: Mapping[str, str], split: str | None) -> str:

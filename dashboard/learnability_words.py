@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.parts import Figure
 from dashboard.rows import by, records
-from dashboard.words import number, percent, plural, shortened, verb, whole
+from dashboard.words import ends, number, percent, plural, shortened, verb, whole
 
 BUCKETS: Final[Mapping[str, str]] = {
     "always_fails": "always fails",
@@ -217,12 +217,14 @@ def basis(row: Mapping[str, Any]) -> tuple[str, str]:
 def _headroom(row: Mapping[str, Any]) -> str:
     """How far the best of k lies above the mean, with its interval."""
     low, high = row["headroom_ci_low"], row["headroom_ci_high"]
-    return number(row["headroom"]) + ("" if low is None else f" [{number(low)}, {number(high)}]")
+    return number(row["headroom"]) + ("" if low is None else f" [{', '.join(ends(low, high))}]")
 
 
 def _bounds(row: Mapping[str, Any], name: str, written: Callable[[float], str]) -> str | None:
     low, high = row[f"{name}_ci_low"], row[f"{name}_ci_high"]
-    return None if low is None or high is None else f"{written(low)} to {written(high)}"
+    if low is None or high is None:
+        return None
+    return " to ".join(ends(low, high) if written is number else (written(low), written(high)))
 
 
 def ceiling(row: Mapping[str, Any]) -> str:

@@ -102,6 +102,7 @@ def figures(items: Sequence[Figure]) -> None:
                 delta_description=_VERDICTS[each.good],
                 help=None if each.help is None else plain(each.help),
                 border=True,
+                height="stretch",
             )
 
 

@@ -12,7 +12,7 @@ from dashboard.compare_forest import intervals
 from dashboard.compare_words import TITLES, UNITS, with_interval
 from dashboard.rows import records
 from dashboard.several_words import CONTRASTS, chance, value_of
-from dashboard.words import number, whole
+from dashboard.words import ends, number, whole
 from queries.comparison import MEASURES
 from queries.stats import Floats
 
@@ -79,10 +79,9 @@ def along(frame: pd.DataFrame, measure: str, looks: Looks, *, log_x: bool) -> go
     drawn = charts.figure(title + (", logarithmic" if is_log else ""), _axis(measure), height=420)
     for row, at in zip(records(known), _beside(x, is_log=is_log), strict=True):
         text = f"<b>{charts.shown(row['arm'])}</b><br>{title}: {charts.shown(value_of(row))}"
-        low, high = number(row["mean_ci_low"]), number(row["mean_ci_high"])
-        text += (
-            f"<br>{TITLES[measure]} {number(row['mean'])} [{low}, {high}]<br>n = {whole(row['num_samples'])} samples"
-        )
+        known_ends = row["mean_ci_low"] is not None
+        bounds = f" [{', '.join(ends(row['mean_ci_low'], row['mean_ci_high']))}]" if known_ends else ""
+        text += f"<br>{TITLES[measure]} {number(row['mean'])}{bounds}<br>n = {whole(row['num_samples'])} samples"
         drawn.add_trace(_point(row, (at, row["mean"]), looks, text, {"y": ("mean_ci_low", "mean_ci_high")}))
     if is_log:
         drawn.update_xaxes(type="log")

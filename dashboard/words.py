@@ -46,6 +46,15 @@ def decimals(value: float | None, digits: int) -> str:
     return text if text.strip("−0.") else text.removeprefix("−")
 
 
+def ends(low: float, high: float, digits: int = 3) -> tuple[str, str]:
+    """Both ends of an interval to the same decimals, those that the larger one takes for `digits`: 0.069, 0.500."""
+    largest = max(abs(low), abs(high))
+    if not math.isfinite(largest) or not largest:
+        return number(low, digits), number(high, digits)
+    places = max(0, digits - 1 - math.floor(math.log10(float(f"{largest:.12g}"))))
+    return decimals(low, places), decimals(high, places)
+
+
 def signed(value: float | None, digits: int = 3) -> str:
     """A difference, always with its sign: +0.291, −1.20."""
     text = number(value, digits)

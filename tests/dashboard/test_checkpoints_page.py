@@ -113,11 +113,11 @@ def warning(name: str, **values: Any) -> dict[str, Any]:
         (
             warning("collapse"),
             "Collapse: at the last step, 50, validation reward is 0.600, against 0.700 at step 40: −0.100 [−0.200, "
-            "−0.0500] (n = 30 samples).",
+            "−0.050] (n = 30 samples).",
         ),
         (
             warning("fallen"),
-            "From its best, step 40, to the last step, 50, validation reward fell: −0.100 [−0.200, −0.0500] (n = 30 "
+            "From its best, step 40, to the last step, 50, validation reward fell: −0.100 [−0.200, −0.050] (n = 30 "
             "samples).",
         ),
         (
@@ -146,16 +146,16 @@ def warning(name: str, **values: Any) -> dict[str, Any]:
         (
             warning("not_saved", difference=0.1, ci_low=-0.05, ci_high=0.2),
             "Step 50 was not saved as a checkpoint; the nearest that was is step 40, with 0.700, which cannot be told "
-            "from it: −0.100 [−0.200, 0.0500].",
+            "from it: −0.100 [−0.200, 0.050].",
         ),
         (
             warning("not_saved", difference=0.1, ci_low=0.05, ci_high=0.2),
             "Step 50 was not saved as a checkpoint; the nearest that was is step 40, with 0.700, which is lower: "
-            "−0.100 [−0.200, −0.0500].",
+            "−0.100 [−0.200, −0.050].",
         ),
         (
             warning("last_is_best", difference=0.1, ci_low=0.05, ci_high=0.2),
-            "The best step is the last: since step 40 validation reward rose by +0.100 [0.0500, 0.200] (n = 30 "
+            "The best step is the last: since step 40 validation reward rose by +0.100 [0.050, 0.200] (n = 30 "
             "samples), and it may go on rising. Training may not have been finished.",
         ),
         (
@@ -174,7 +174,7 @@ def test_overfitting_says_where_the_train_reward_went(low: float | None, how: st
     train = warning("overfit", measure="train_reward", value=0.8, reference_value=0.5, ci_low=low, num_samples=None)
     (said,) = checkpoint_words.cautions(CHOICE, pd.DataFrame([warning("overfit"), train]), [])
     assert said.startswith(
-        "Overfitting: from step 40 to the last step, 50, validation reward fell by −0.100 [−0.200, −0.0500] (n = 30 "
+        "Overfitting: from step 40 to the last step, 50, validation reward fell by −0.100 [−0.200, −0.050] (n = 30 "
         f"samples), while the train reward {how}"
     )
     assert said.endswith(": 0.500 up to step 40, 0.800 at the end.")
@@ -184,7 +184,7 @@ def test_figures_on_top() -> None:
     found = {each.label: each for each in checkpoint_words.figures(CHOICE, steps(5))}
     assert (found["Expected of step 40"].value, found["Expected of step 40"].change) == ("0.65", "0.58 to 0.71")
     assert (found["Chosen again"].value, found["Chosen again"].change) == ("47 %", "1 of 2 others may be as good")
-    assert (found["Gain since step 0"].value, found["Gain since step 0"].change) == ("+0.100", "[0.0500, 0.200]")
+    assert (found["Gain since step 0"].value, found["Gain since step 0"].change) == ("+0.100", "[0.050, 0.200]")
     assert (found["Tool calls"].value, found["Tool calls"].change) == ("44.0", "4.00 at step 0")
     assert "Latency, P95" not in found
 

@@ -51,3 +51,11 @@ def test_a_long_name_keeps_both_its_ends() -> None:
     assert words.shortened("x" * 60) == "x" * 60
     assert words.shortened("a" * 100 + "lr-3e-5", 10) == "aaaaaa…e-5"
     assert len(words.shortened("é" * 300)) == 60
+
+
+def test_both_ends_of_an_interval_have_the_same_decimals() -> None:
+    assert words.ends(0.069, 0.5) == ("0.069", "0.500")
+    assert words.ends(-0.0301, 0.0012) == ("−0.0301", "0.0012")
+    assert words.ends(1618.2, 12.4) == ("1\u202f618", "12")
+    assert words.ends(0.0, 0.0) == ("0", "0")
+    assert words.ends(0.0, 0.25, 2) == ("0.00", "0.25")
