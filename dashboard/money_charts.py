@@ -59,7 +59,7 @@ def _bars(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, by: str, panel: i
             name=PART_WORDS[part],
             legendgroup=part,
             showlegend=panel == 1,
-            marker={"color": colour, "pattern": {"shape": pattern, "size": 6, "solidity": 0.25}},
+            marker={"color": colour, "pattern": _pattern(pattern)},
             customdata=charts.points(rows, KEYS),
             text=labels,
             textposition="none",
@@ -72,6 +72,10 @@ def _bars(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, by: str, panel: i
         drawn.update_xaxes(title_text="step", row=panel, col=1, **charts.whole_ticks(frame["step"]))
     else:
         drawn.update_xaxes(tickvals=list(ticks), ticktext=list(ticks.values()), row=panel, col=1)
+
+
+def _pattern(shape: str) -> dict[str, Any]:
+    return {"shape": shape, "size": 7, "solidity": 0.2, "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.8}
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -105,7 +109,7 @@ def waits(frame: pd.DataFrame, looks: Looks) -> go.Figure:
             x=shown["step"].astype(float).fillna(0),
             y=shown[column],
             name=words,
-            marker={"color": colour, "pattern": {"shape": pattern, "size": 6, "solidity": 0.25}},
+            marker={"color": colour, "pattern": _pattern(pattern)},
             customdata=charts.points(shown, ["run_id", "split", "step", "num_last", "num_timed"]),
             text=[charts.shown(looks.name(str(each))) for each in shown["run_id"]],
             textposition="none",

@@ -33,7 +33,7 @@ _UNITS: Final = {
 def scope() -> Filters:
     """The sidebar's filters, on one split where they leave several: train where there is one, else the first."""
     filters = data.filters()
-    found = texts(data.ask("costs", filters, by="split")["split"])
+    found = texts(data.ask("distribution_summary", filters, measure="reward", by="split")["split"])
     if filters.splits is not None or len(found) < 2:
         return filters
     order = [*(each for each in ("train", "valid", "test") if each in found), *found]
@@ -41,12 +41,18 @@ def scope() -> Filters:
     return replace(filters, splits=(choice("Split", titles, "money_split", kind="buttons"),))
 
 
-def grouped(filters: Filters) -> tuple[pd.DataFrame, str]:
+def grouping() -> str:
+    """What a bar of the main plot stands for."""
+    return choice("A bar a", BY, "money_by", kind="buttons")
+
+
+def _grouped(filters: Filters, by: str) -> tuple[pd.DataFrame, str]:
     """The parts of time as the reader groups them; by run where nothing has steps."""
-    by = choice("A bar a", BY, "money_by", kind="buttons")
-    frame = data.ask("time_shares", filters, by="step" if by == "step" else "run", by_environment=by == "environment")
+    if by == "environment":
+        return data.ask("time_shares", filters, by_environment=True), by
+    frame = data.ask("time_shares", filters, by="step") if by == "step" else data.ask("time_shares", filters)
     if by == "step" and frame["step"].isna().any():
-        return data.ask("time_shares", filters, by="run", by_environment=False), "run"
+        return data.ask("time_shares", filters), "run"
     return frame, by
 
 
@@ -70,10 +76,16 @@ def verdict(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
             money_words.waits(waits[waits["run_id"] == run]),
             money_words.spent(spent[spent["run_id"] == run]),
             *(money_words.solved(row) for row in records(effect[effect["run_id"] == run])),
+            *(money_words.stop(row) for row in records(_stops(run)) if row["verdict"] != "too few"),
         ]
         parts.verdict(name + " ".join(each for each in said if each))
     if len(runs) > len(shown):
         st.caption(f"First and last of {len(runs)} runs.")
+
+
+def _stops(run: str) -> pd.DataFrame:
+    """When to stop, of a run whose validations the filters leave."""
+    return data.ask("when_to_stop", replace(data.filters(), splits=None).only(run))
 
 
 def figures(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effect: pd.DataFrame) -> None:
@@ -81,8 +93,8 @@ def figures(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
     run = texts(shares["run_id"])[-1]
     rows = records(shares[shares["run_id"] == run])
     items = [parts.Figure("a rollout takes", seconds(rows[0]["latency_mean_s"]), help="Mean over rollouts.")]
-    largest = max(rows, key=lambda row: row["share"] or 0)
-    if largest["share"] is not None:
+    largest = max(rows[:-1], key=lambda row: row["share"] or 0)
+    if largest["share"]:
         items.append(parts.Figure(f"of that {money_words.PART_WORDS[largest['part']]}", percent(largest["share"])))
     held = waits[(waits["run_id"] == run) & waits["held_s"].notna()]
     if len(held):
@@ -94,13 +106,15 @@ def figures(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
     for row in records(effect[effect["run_id"] == run]):
         unit = money_words.solved_in(row)
         if unit is not None:
-            items.append(parts.Figure("per solved sample", money_words.amount(row[f"{unit}_per_solved"], unit)))
+            least = "≥ " if unit == "usd" and row["is_lower_bound"] else ""
+            cost = money_words.amount(row[f"{unit}_per_solved"], unit)
+            items.append(parts.Figure("per solved sample", least + cost))
     parts.figures(items)
 
 
-def main_plot(filters: Filters, looks: Looks) -> None:
+def main_plot(filters: Filters, looks: Looks, by: str) -> None:
     """Parts of a rollout's time, stacked; a click lists the rollouts of a bar."""
-    frame, by = grouped(filters)
+    frame, by = _grouped(filters, by)
     shown = frame[frame["num_rollouts"] > 0]
     if by != "step":
         first = shown[["run_id", "environment"]].drop_duplicates().head(money_charts.MAX_BARS)
@@ -115,9 +129,16 @@ def main_plot(filters: Filters, looks: Looks) -> None:
     parts.table(frame, "time_shares", on_row=opening("time_shares", filters))
 
 
+def _folded(label: str, key: str) -> Any:
+    """A part that is asked for only once it is opened; whether it is stands in the address."""
+    return st.expander(label, key=key, on_change="rerun", bind="query-params")
+
+
 def waiting(waits: pd.DataFrame, filters: Filters, looks: Looks) -> None:
     """Folded: how long steps wait for their last rollouts, and who is slow again and again."""
-    with st.expander("Waiting and stragglers", key="waiting_box"):
+    with _folded("Waiting and stragglers", "waiting") as box:
+        if not box.open:
+            return
         if waits["held_s"].notna().any():
             drawn = drawn_runs(waits[waits["held_s"].notna()], 1)
             figure = money_charts.waits(drawn, looks)
@@ -149,7 +170,9 @@ def _slow(by: str, filters: Filters) -> Any:
 
 def costs(filters: Filters) -> None:
     """Folded: tokens, hours and dollars by run, step, environment, model, tool or grader, and the prices in force."""
-    with st.expander("Costs", key="costs_box"):
+    with _folded("Costs and prices", "costs_open") as box:
+        if not box.open:
+            return
         by = choice("Costs by", {each: each for each in COSTS_BY}, "costs_by", kind="buttons")
         frame = data.ask("costs", filters, by=by).dropna(axis="columns", how="all")
         parts.table(frame, "costs", label=f"Costs by {by}", expanded=True, on_row=opening("costs", filters))
@@ -161,7 +184,9 @@ def costs(filters: Filters) -> None:
 def gains(filters: Filters, looks: Looks) -> None:
     """Folded: reward gained on validation against what train rollouts cost, and since when no gain is shown."""
     everything = replace(filters, splits=None)
-    with st.expander("Cost against gain, and when to stop", key="gain_box"):
+    with _folded("Cost against gain, and when to stop", "gain_open") as box:
+        if not box.open:
+            return
         unit = choice("Spent in", _UNITS, "spent_in")
         frame = data.ask("cost_of_gain", everything, unit=unit)
         if frame.empty:

@@ -112,9 +112,9 @@ def solved(row: Row) -> str:
     interval = "" if low is None else f" [{_bare(low, unit)}, {_bare(high, unit)}]"
     least = "at least " if unit == "usd" and row["is_lower_bound"] else ""
     counts = f"{whole(row['num_solved'])} of {plural(row['num_samples'], 'sample')} solved"
-    unpriced = "" if unit == "usd" else ", in dollars not: no price is stated"
+    counts += "" if unit == "usd" else "; no price is stated"
     why = f"; no interval: {row['reason']}" if low is None and row["reason"] else ""
-    text = f"{least}{amount(row[f'{unit}_per_solved'], unit)}{interval} per solved sample ({counts}{why}){unpriced}."
+    text = f"{least}{amount(row[f'{unit}_per_solved'], unit)}{interval} per solved sample ({counts}{why})."
     return text[0].upper() + text[1:]
 
 
@@ -132,19 +132,20 @@ def stop(row: Row) -> str:
     if row["verdict"] == "too few":
         return f"When to stop is not told: {row['reason']}."
     if row["verdict"] == "gain":
-        gain = f"{signed(row['window_gain'])} [{signed(row['window_ci_low'])}, {signed(row['window_ci_high'])}]"
+        bounds = f"[{signed(row['window_ci_low'], 2)}, {signed(row['window_ci_high'], 2)}]"
+        gain = f"{signed(row['window_gain'], 2)} {bounds}"
         return (
             f"The reward still rises: {gain} from step {row['window_from_step']} to {row['last_step']}, "
             f"for {amount(row['window_spent'], row['unit'])} (n = {plural(row['num_samples'], 'sample')})."
         )
-    since = f"{signed(row['since_gain'])} [{signed(row['since_ci_low'])}, {signed(row['since_ci_high'])}]"
+    since = f"{signed(row['since_gain'], 2)} [{signed(row['since_ci_low'], 2)}, {signed(row['since_ci_high'], 2)}]"
     for_what = f"for {amount(row['since_spent'], row['unit'])} since step {row['stop_after_step']}"
     if row["since_ci_low"] is None:
-        since = signed(row["since_gain"])
+        since = signed(row["since_gain"], 2)
     if row["verdict"] == "loss":
         return f"The reward fell: {since} {for_what}."
     steps = int(row["last_step"]) - int(row["stop_after_step"])
-    left = "" if row["since_ci_high"] is None else f"; {signed(row['since_ci_high'])} at most may have been"
+    left = "" if row["since_ci_high"] is None else f"; as much as {signed(row['since_ci_high'], 2)} may be there"
     return f"The last {plural(steps, 'step')} bought nothing that can be told from noise: {since} {for_what}{left}."
 
 

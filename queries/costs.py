@@ -1,5 +1,6 @@
 """Questions about what rollouts cost: tokens, hours and dollars, and what a solved sample costs."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -8,13 +9,14 @@ import pandas as pd
 from ingest.errors import QuestionError
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
-from queries.learning import MAX_RESAMPLED
 from queries.measures import check_grouping
 from queries.prices import price_parameters, prices_in_force
 from queries.resampling import resample, units_needed
 from queries.stats import Floats, seed_of, t_intervals
 
 COSTS_BY: Final = ("run", "split", "step", "environment", "model", "tool", "grader")
+MAX_RESAMPLED: Final = 300
+"""With more samples in a group, a bootstrap of every run takes seconds, and says what the linearised t says."""
 MAX_GROUPS: Final = 60
 """Of more groups no intervals are drawn: each takes thousands of resamples."""
 PARTS: Final = {"model": "tokens", "tools": "tools", "graders": "graders", "environment": "environment time"}
@@ -79,7 +81,7 @@ def cost_effect(
     rule; NULL: it cannot be told), num_samples (whose success is known), num_unknown (the others, left out with what
     they cost), num_solved, num_rollouts, num_without_sample (rollouts left out), usd_per_solved, tokens_per_solved,
     hours_per_solved (rollout-hours), rollouts_per_solved: what all attempts at all these samples took, by the samples
-    solved, each with _ci_low and _ci_high (95 % percentile bootstrap over samples; above 1 000 the linearised t);
+    solved, each with _ci_low and _ci_high (95 % percentile bootstrap over samples; above 300 the linearised t);
     num_costed (samples whose dollars are known: the others count in neither part of usd_per_solved), num_reported
     (rollouts whose cost the source reports), is_lower_bound (something has no price), reason (why there is no
     interval or no figure).
@@ -97,7 +99,8 @@ def cost_effect(
     for row in table.to_pylist():
         lists = {name: np.array(row.pop(name) or [], dtype=float) for name in (*_LISTS, "solved")}
         keys = {name: row[name] for name in ("run_id", "split", "step")}
-        seed = seed_of("cost_effect", filters, own, keys)
+        # What is drawn for a run is the same whether it is asked about alone or beside others.
+        seed = seed_of("cost_effect", replace(filters, run_ids=None), own, keys)
         rows.append(row | _effect(lists, seed, draws=table.num_rows <= MAX_GROUPS))
     bounds = [f"{unit}_per_solved{end}" for unit in UNITS for end in ("", "_ci_low", "_ci_high")]
     counts = ["num_samples", "num_unknown", "num_solved", "num_rollouts", "num_without_sample"]

@@ -5,6 +5,7 @@ source. Gains are on the same samples throughout, and the intervals speak of the
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from queries.connection import Reading
 from queries.costs import costs
 from queries.filters import EVERYTHING, Filters
 from queries.frames import floats
+from queries.prices import prices_in_force
 from queries.stats import Estimate, Floats, Interval, sample_mean
 
 SPENT_IN: Final = ("auto", "usd", "tokens", "rollouts", "hours", "steps")
@@ -68,6 +70,12 @@ class _Run:
 def _runs(store: Reading, filters: Filters, split: str, unit: str) -> list[_Run]:
     if unit not in SPENT_IN:
         raise QuestionError(f"unit must be one of {', '.join(SPENT_IN)}, not {unit!r}")
+    return _read(store, filters, split, unit, prices_in_force(store).book.text)
+
+
+@lru_cache(maxsize=4)
+def _read(store: Reading, filters: Filters, split: str, unit: str, prices: str) -> list[_Run]:
+    """The runs, read once for the questions that share them, as long as the price file stays as it is (`prices`)."""
     train = replace(filters, splits=("train",), step_from=None, step_to=None)
     by_step = costs(store, train, by="step")
     by_step = by_step[by_step["step"].notna()]

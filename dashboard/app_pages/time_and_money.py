@@ -32,15 +32,22 @@ there, other checkpoints may do better, and looking again after each new validat
 parts.header(__doc__ or "")
 looks = Looks(data.run_names(), data.baseline())
 top = st.container()
-filters = money_panels.scope()
+left, middle, right = st.columns([1, 1.4, 1.4], vertical_alignment="bottom")
+with left:
+    filters = money_panels.scope()
+with middle:
+    by = money_panels.grouping()
+with right:
+    solved_from = money_panels.bound()
+data.ask_ahead(filters, "time_shares", "step_waits", "prices")
 spent = data.ask("costs", filters, by="step")
 if spent.empty:
     parts.empty("The filters leave no rollout.", "observatory ingest PATH")
     st.stop()
 
-shares = data.ask("time_shares", filters, by="run")
+shares = data.ask("time_shares", filters)
 waits = data.ask("step_waits", filters)
-effect = data.ask("cost_effect", filters, by="run", reward_at_least=money_panels.bound())
+effect = data.ask("cost_effect", filters, by="run", reward_at_least=solved_from)
 with top:
     money_panels.verdict(shares, waits, spent, effect, looks)
     for each in money_words.cautions(shares, waits, spent, looks.names):
@@ -49,7 +56,7 @@ with top:
     money_panels.figures(shares, waits, spent, effect)
 
 if shares["num_rollouts"].any():
-    money_panels.main_plot(filters, looks)
+    money_panels.main_plot(filters, looks, by)
 else:
     parts.missing("latency")
 money_panels.waiting(waits, filters, looks)

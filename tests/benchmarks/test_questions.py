@@ -38,7 +38,9 @@ FEW_RUNS = 100
 REPEATS = 3
 ONE_RUN, OTHER_RUN = "run-0000", "run-0001"
 FOUR = ("old_base", "old_tuned", "new_base", "new_tuned")
-AFTER_A_CLICK = re.compile(r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing")
+AFTER_A_CLICK = re.compile(
+    r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing|annotations|stragglers|cost_of_gain"
+)
 """Questions no page asks before the reader picks something, or only where nothing pairs."""
 
 
@@ -113,10 +115,9 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             *(Asked("arms"), Asked("trainer_sizes", one), Asked("signal_by_step", chosen)),
         ],
         "Time and money": [
-            *(Asked("time_shares", chosen, {"by": by}) for by in ("step", "run")),
-            *(Asked("step_waits", chosen), Asked("stragglers", chosen), Asked("prices", chosen)),
-            *(Asked("costs", chosen, {"by": by}) for by in ("run", "step")),
-            *(Asked(each, chosen) for each in ("cost_effect", "cost_of_gain", "when_to_stop")),
+            *(by_split, Asked("costs", chosen, {"by": "step"}), Asked("time_shares", chosen, {"by": "step"})),
+            *(Asked(each, chosen) for each in ("time_shares", "step_waits", "prices", "cost_effect")),
+            Asked("when_to_stop", one),
         ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),

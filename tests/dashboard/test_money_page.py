@@ -68,9 +68,9 @@ def test_what_is_said_where_nothing_is_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("means", "said"),
     [
-        ([0.1, 0.2, 0.3, 0.4, 0.5], "The reward still rises: +0.200 ["),
+        ([0.1, 0.2, 0.3, 0.4, 0.5], "The reward still rises: +0.20 ["),
         ([0.1, 0.4, 0.7, 0.7, 0.7, 0.7], "The last 30 steps bought nothing that can be told from noise: "),
-        ([0.5, 0.4, 0.3, 0.2, 0.1], "The reward fell: −0.400 ["),
+        ([0.5, 0.4, 0.3, 0.2, 0.1], "The reward fell: −0.40 ["),
         ([0.1, 0.2], "When to stop is not told: 4 validations are needed, 2 here."),
     ],
 )

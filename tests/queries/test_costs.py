@@ -153,6 +153,7 @@ def test_the_interval_is_the_same_for_everyone(tmp_path: Path) -> None:
     store = build_store(tmp_path, attempts([1] * 30 + [0] * 10))
     first, again = cost_effect(store), cost_effect(store)
     assert first.equals(again)
+    assert cost_effect(store, Filters(run_ids=("r",))).equals(first)
     assert first["usd_per_solved_ci_low"].notna().all()
 
 
