@@ -40,6 +40,8 @@ PAGES: Final = (
     Page("Compare", "Checkpoints", "checkpoints.py"),
     Page("Diagnose", "Learnability", "learnability.py"),
     Page("Diagnose", "Time and money", "time_and_money.py"),
+    Page("Diagnose", "Failures", "failures.py"),
+    Page("Diagnose", "Attrition", "attrition.py"),
     Page("Compare", "Several arms", "several_arms.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),

@@ -46,6 +46,9 @@ class FailureRules:
     floors: Mapping[str, float]
     lowest: float
     highest: float
+    per_step: tuple[tuple[str, ...], ...]
+    per_run: tuple[tuple[str, ...], ...]
+    """Settings whose product says how many rollouts a step, or an evaluation, asked for: the first that is known."""
     parameters: Mapping[str, Any] = field(repr=False)
     """The parameter `book` of statements, as `views/rollouts_unsuccessful.sql` takes it."""
 
@@ -65,7 +68,7 @@ def checked(book: Rulebook) -> FailureRules:
     Raises:
         QuestionError: It holds something else; the message names the line.
     """
-    _known(book, book.content, ("zero", "causes", "rules"))
+    _known(book, book.content, ("zero", "asked", "causes", "rules"))
     zero = _table(book, book.content, "zero")
     _known(book, zero, ("reward", "lowest", "highest", "environments"))
     floor, lowest, highest = (_number(book, zero, name, default) for name, default in _DEFAULTS)
@@ -73,6 +76,9 @@ def checked(book: Rulebook) -> FailureRules:
         raise book.error("lowest", "the lowest reward cannot lie above the highest")
     own = _table(book, zero, "environments")
     floors = {name: _number(book, own, name, 0.0) for name in own}
+    asked = _table(book, book.content, "asked")
+    _known(book, asked, ("per_step", "per_run"))
+    per_step, per_run = (_products(book, asked, name) for name in ("per_step", "per_run"))
     causes = _causes(book)
     given = book.content.get("rules")
     if not isinstance(given, list) or not given or not all(isinstance(each, dict) for each in given):
@@ -81,14 +87,21 @@ def checked(book: Rulebook) -> FailureRules:
         raise book.error("rules", f"at most {MAX_RULES} rules are looked at, not {len(given)}")
     rules = tuple(_rule(book, each, number, causes) for number, each in enumerate(given, start=1))
     answers = "|".join(f"(?:{each['final_answer']})" for each in rules if each["final_answer"]) or _NEVER
+    foreign = [each for each in rules if each["whose"] in LEFT_OUT]
+    by_tools = [each for each in foreign if each["tool_error"] and not each["status"]]
+    statuses = {name for each in foreign if each not in by_tools for name in each["status"] or STATUSES}
     parameters = {
         "rules": list(rules),
         "floor": floor,
         "floor_environments": list(floors) or [""],
         "floors": list(floors.values()) or [floor],
         "answers": answers,
+        "foreign_statuses": sorted(statuses) or [""],
+        "foreign_by_tools": bool(by_tools),
     }
-    return FailureRules(book.origin, str(book.path), causes, rules, floor, floors, lowest, highest, parameters)
+    return FailureRules(
+        book.origin, str(book.path), causes, rules, floor, floors, lowest, highest, per_step, per_run, parameters
+    )
 
 
 _DEFAULTS: Final = (("reward", 0.0), ("lowest", 0.0), ("highest", 1.0))
@@ -130,6 +143,13 @@ def _rule(book: Rulebook, given: dict[str, Any], number: int, causes: Mapping[st
     for name in PATTERNS:
         rule[name] = _pattern(book, given, name, number)
     return rule
+
+
+def _products(book: Rulebook, given: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    found = given.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) and each.strip("* ") for each in found):
+        raise book.error(name, f'{name} is a list of products of settings, as ["batch_size * attempts"]')
+    return tuple(tuple(part.strip() for part in each.split("*")) for each in found)
 
 
 def _pattern(book: Rulebook, given: dict[str, Any], name: str, number: int) -> str:

@@ -98,3 +98,16 @@ def book_of(rules: FailureRules) -> dict[str, Any]:
 
 def _asked(store: Reading, filters: Filters) -> dict[str, Any]:
     return {**filters.parameters(), **book_of(failure_rules(store))}
+
+
+def failure_coverage(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
+    """One row per run, ordered by id: what do sources say that failures can be told by?
+
+    Columns: run_id, num_rollouts, and of them those with num_status (how it ended is known), num_reward, num_passed,
+    num_start, num_times (start and end), num_host; num_untold (with failed calls, read before it was noted which tools
+    failed last: read again), num_zero (with a reward at the floor), lowest_reward.
+
+    Raises:
+        QuestionError: The rules in `failures.toml` cannot be read.
+    """
+    return store.ask("failure_coverage", _asked(store, filters))

@@ -6,6 +6,7 @@ import pandas as pd
 
 from queries.annotations import annotations
 from queries.arms import arms
+from queries.attrition import attrition, attrition_losses, attrition_rollouts, attrition_speed
 from queries.base_models import base_model_change
 from queries.behaviour import behaviour_by_step, stop_reasons_by_step
 from queries.calling import rollouts_repeating, rollouts_with_transition
@@ -22,7 +23,8 @@ from queries.costs import cost_effect, costs
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
-from queries.failures import failed_rollouts, failure_causes, failure_rulebook
+from queries.failure_times import failure_bounds, failure_bursts, failure_places, failure_timeline, failures_in_flight
+from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
 from queries.frontiers import frontier
 from queries.gains import cost_of_gain, when_to_stop
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
@@ -63,6 +65,10 @@ QUESTIONS: dict[str, Question] = {
     "arms": arms,
     "base_model_change": base_model_change,
     "attempt_curve": attempt_curve,
+    "attrition": attrition,
+    "attrition_losses": attrition_losses,
+    "attrition_rollouts": attrition_rollouts,
+    "attrition_speed": attrition_speed,
     "behaviour_by_step": behaviour_by_step,
     "best_step": best_step,
     "checkpoint_choice": checkpoint_choice,
@@ -94,8 +100,14 @@ QUESTIONS: dict[str, Question] = {
     "distribution_summary": distribution_summary,
     "ecdf": ecdf,
     "failed_rollouts": failed_rollouts,
+    "failure_bounds": failure_bounds,
+    "failure_bursts": failure_bursts,
     "failure_causes": failure_causes,
+    "failure_coverage": failure_coverage,
+    "failure_places": failure_places,
     "failure_rulebook": failure_rulebook,
+    "failure_timeline": failure_timeline,
+    "failures_in_flight": failures_in_flight,
     "filter_choices": filter_choices,
     "filter_counts": filter_counts,
     "frontier": frontier,

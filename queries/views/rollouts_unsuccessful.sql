@@ -14,6 +14,11 @@ CREATE MACRO is_unsuccessful(p_book, p_environment, p_status, p_passed, p_reward
 coalesce(p_status IN ('infra_error', 'grader_error', 'cancelled'), FALSE)
 OR NOT coalesce(p_passed, p_reward > reward_floor(p_book, p_environment), FALSE);
 
+-- Whether a rule may lay it at infrastructure's or grader's door: most rollouts need not be looked at for that.
+CREATE MACRO may_be_foreign(p_book, p_status, p_unrecovered_errors) AS
+list_contains(struct_extract(p_book, 'foreign_statuses'), coalesce(p_status, 'unknown'))
+OR (struct_extract(p_book, 'foreign_by_tools') AND coalesce(p_unrecovered_errors, '') <> '');
+
 -- Whether a pattern is found in a text; '' is no condition.
 CREATE MACRO fits(p_text, p_pattern) AS
 p_pattern = '' OR coalesce(regexp_matches(left(p_text, 400), p_pattern), FALSE);
@@ -22,7 +27,8 @@ p_pattern = '' OR coalesce(regexp_matches(left(p_text, 400), p_pattern), FALSE);
 -- (`infrastructure`, `grader`, `policy`, `unknown`) and the number of the rule, from 1. The first rule that fits wins.
 -- Rollouts that ended alike are judged once: patterns are compiled for each text they are looked for in.
 CREATE MACRO caused_rollouts(
-    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents,
+    p_may_be_foreign := FALSE
 ) AS TABLE
 WITH failed AS MATERIALIZED (
     SELECT
@@ -38,7 +44,9 @@ WITH failed AS MATERIALIZED (
     FROM filtered_rollouts(
         p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     )
-    WHERE is_unsuccessful(p_book, environment, status, passed, reward)
+    WHERE
+        is_unsuccessful(p_book, environment, status, passed, reward)
+        AND (NOT p_may_be_foreign OR may_be_foreign(p_book, status, unrecovered_errors))
 ),
 
 rules AS (
@@ -99,3 +107,28 @@ FROM caused_rollouts(
     p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
 )
 GROUP BY ALL;
+
+-- Rollouts that infrastructure or grader failed, by the rules: the policy had no part in it.
+CREATE MACRO foreign_failures(
+    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS TABLE
+SELECT DISTINCT run_id, rollout_id, cause
+FROM caused_rollouts(
+    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents,
+    p_may_be_foreign := TRUE
+)
+WHERE whose IN ('infrastructure', 'grader');
+
+-- Rollouts restricted by the shared filters, with whether infrastructure or grader failed them.
+CREATE MACRO rollouts_with_failures(
+    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS TABLE
+SELECT
+    r.*,
+    f.rollout_id IS NOT NULL AS is_foreign
+FROM filtered_rollouts(
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS r
+LEFT JOIN foreign_failures(
+    p_book, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS f ON r.run_id = f.run_id AND r.rollout_id = f.rollout_id;

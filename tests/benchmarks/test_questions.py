@@ -119,6 +119,18 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             *(Asked(each, chosen) for each in ("time_shares", "step_waits", "prices", "cost_effect")),
             Asked("when_to_stop", one),
         ],
+        "Failures": [
+            *(
+                Asked("failure_rulebook"),
+                Asked("failure_causes", chosen),
+                Asked("failure_causes", chosen, {"by": "step"}),
+            ),
+            *(Asked(e, chosen) for e in ("failure_coverage", "failure_bursts", "failed_rollouts", "failure_bounds")),
+            *(Asked(e, chosen) for e in ("failure_timeline", "failure_places", "failures_in_flight")),
+        ],
+        "Attrition": [
+            *(Asked(e, chosen) for e in ("attrition_losses", "attrition", "attrition_speed", "attrition_rollouts")),
+        ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
             Asked("sample_heatmap", replace(one, splits=("valid",))),
