@@ -154,6 +154,8 @@ def _interval(columns: Floats, seed: int) -> tuple[float, float, str | None]:
     low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")
     if not np.isfinite(high):
         return np.nan, np.nan, "too few samples are solved: there is no upper bound"
+    if low == high:
+        return np.nan, np.nan, "all resamples agree: they say nothing about the next sample"
     return float(low), float(high), None
 
 

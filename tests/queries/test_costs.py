@@ -157,6 +157,13 @@ def test_the_interval_is_the_same_for_everyone(tmp_path: Path) -> None:
     assert first["usd_per_solved_ci_low"].notna().all()
 
 
+def test_samples_that_are_all_alike_have_no_interval(tmp_path: Path) -> None:
+    row = cost_effect(build_store(tmp_path, attempts([1] * 8))).iloc[0]
+    assert row["usd_per_solved"] == 2.0
+    assert np.isnan(row["usd_per_solved_ci_low"])
+    assert row["reason"] == "all resamples agree: they say nothing about the next sample"
+
+
 def test_success_by_a_bound_or_by_rewards(tmp_path: Path) -> None:
     graded = [rollout(sample_id=str(at), reward=at / 10, cost_usd=1.0) for at in range(10)]
     store = build_store(tmp_path / "graded", graded)
