@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.arrays import TIME, Flags, Floats, Ints, codes, flags, floats, is_known, micros, nullable
+from ingest.arrays import TIME, Flags, Floats, Ints, coalesced, codes, flags, floats, is_known, micros, nullable
 from ingest.block_repeats import block_repeats
 from ingest.facts import BYTES_PER_TOKEN
 from ingest.repeats import longest_loop
 from ingest.sources.base import Children, Rollouts
+from ingest.token_streams import SUMMARY
 from ingest.tool_errors import error_line, error_lines, kind_of
 
 _LAST = np.iinfo(np.int64).max
@@ -53,6 +54,7 @@ def _message_facts(values: dict[str, Any], messages: Children, size: int) -> Non
     last = np.full(size, -1)
     last[of[is_assistant]] = np.flatnonzero(is_assistant)
     at = nullable(last, last < 0)
+    _tell_after_tool(of, columns, is_assistant)
     if "text" in columns:
         said = columns["text"].take(at)
         _fill(values, "final_answer", pc.if_else(pc.equal(said, ""), pa.scalar(None, pa.string()), said))
@@ -74,6 +76,16 @@ def _message_facts(values: dict[str, Any], messages: Children, size: int) -> Non
         asked, answered = columns["input_tokens"].take(at), columns["output_tokens"].take(at)
         context = pc.if_else(pc.greater(asked, 0), pc.add(asked, answered), pa.scalar(None, pa.int64()))
         _fill(values, "context_tokens", context)
+
+
+def _tell_after_tool(of: Ints, columns: dict[str, pa.Array], is_assistant: Flags) -> None:
+    """Say of every assistant message with token figures whether a tool's answer stands right before it."""
+    known = [is_known(columns[name]) for name in SUMMARY if name in columns]
+    if not known:
+        return
+    follows = np.concatenate([[False], (of[1:] == of[:-1]) & flags(pc.equal(columns["role"], "tool"))[:-1]])
+    told = nullable(follows, ~(is_assistant & np.logical_or.reduce(known)))
+    columns["is_after_tool"] = coalesced(columns.get("is_after_tool"), told)
 
 
 def _complete_sums(of: Ints, sampled: Flags, column: pa.Array, wanted: Flags, size: int) -> pa.Array:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from ingest.columns import Table
+from ingest.columns import Column, Table
 from ingest.errors import SnapshotError
 from ingest.schema import SCHEMA_VERSION, TABLES
 
@@ -174,8 +174,12 @@ def _select(table: Table, files: list[str], present: set[str]) -> str:
 
 
 def _empty(table: Table) -> str:
-    columns = ", ".join(f"CAST(NULL AS {_DUCKDB_TYPES[each.type]}) AS {each.name}" for each in table.columns)
-    return f"SELECT {columns} WHERE false"
+    return f"SELECT {', '.join(unknown(each) for each in table.columns)} WHERE false"
+
+
+def unknown(column: Column) -> str:
+    """A column of which nothing is known: NULL, of its type."""
+    return f"CAST(NULL AS {_DUCKDB_TYPES[column.type]}) AS {column.name}"
 
 
 def _first(column: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from ingest.reading import seconds_between
 from ingest.repeats import longest_loop, mark_repeats
 from ingest.sources.base import Rollout
+from ingest.token_streams import SUMMARY
 from ingest.tool_errors import error_line, error_lines, kind_of
 
 Values = dict[str, Any]
@@ -75,6 +76,8 @@ def _message_facts(values: Values, messages: list[Values]) -> None:
     values["num_turns"] = len(assistants)
     if not assistants:
         return
+    if any(name in row for row in assistants for name in SUMMARY):
+        _tell_after_tool(messages)
     last = assistants[-1]
     if values.get("final_answer") is None:
         values["final_answer"] = last.get("text") or None
@@ -86,6 +89,15 @@ def _message_facts(values: Values, messages: list[Values]) -> None:
     _sum(values, "model_latency_s", sampled, "latency_s")
     if values.get("context_tokens") is None and last.get("input_tokens") and last.get("output_tokens") is not None:
         values["context_tokens"] = last["input_tokens"] + last["output_tokens"]
+
+
+def _tell_after_tool(messages: list[Values]) -> None:
+    """Say of every assistant message with token figures whether a tool's answer stands right before it."""
+    before = None
+    for row in messages:
+        if row.get("role") == "assistant" and any(row.get(name) is not None for name in SUMMARY):
+            row.setdefault("is_after_tool", before == "tool")
+        before = row.get("role")
 
 
 def _sum(values: Values, into: str, rows: list[Values], name: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from ingest.dialects import content_text
 from ingest.reading import dump_json, number, text, timestamp
 from ingest.schema import KINDS, SPLITS, STATUSES, table
+from ingest.token_streams import STREAMS
 
 Values = dict[str, Any]
 Check = Callable[[str, Any], Any]
@@ -273,8 +274,10 @@ MESSAGE: Fields = {
     **_columns(
         "messages",
         "agent input_tokens output_tokens reasoning_tokens started_at ended_at latency_s finish_reason turn_reward "
-        "is_sampled branch logprob_mean logprob_p05 entropy_mean mismatch_mean",
+        "is_sampled branch logprob_mean logprob_p05 entropy_mean mismatch_mean entropy_p95 mismatch_abs_mean "
+        "mismatch_p95 is_after_tool",
     ),
+    **{name: (name, _list) for name in STREAMS},
 }
 CALL: Fields = {
     "id": ("tool_call_id", _id),

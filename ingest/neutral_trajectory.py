@@ -13,6 +13,7 @@ import orjson
 from ingest.dialects import PARALLEL_WRAPPER, inferred_error, reasoning_text, tool_name, wrapped_calls
 from ingest.neutral_fields import CALL, MESSAGE, SCORE, FieldError, Values, take_nth
 from ingest.reading import dump_json, number, text
+from ingest.token_streams import STREAMS, stream_summary
 
 ROLES = {"developer": "system", "function": "tool"}
 """Roles that other writers use, by ours."""
@@ -73,7 +74,8 @@ class Trajectory:
         row["role"] = ROLES.get(row["role"], row["role"])
         if content.__class__ is list and "reasoning_text" not in row:
             row["reasoning_text"] = reasoning_text(message)
-        return row
+        streams: Values = {name: row.pop(name) for name in STREAMS if name in row}
+        return row if not streams else {**stream_summary(streams), **row}
 
     def _request(self, call: Any, message: Values) -> None:
         where = f"messages[{message['message_index']}].tool_calls"

@@ -128,6 +128,15 @@ MESSAGES = Table(
         Column("logprob_p05", "float", "5th percentile of the same, nats"),
         Column("entropy_mean", "float", "mean entropy of its sampled tokens, nats"),
         Column("mismatch_mean", "float", "mean of trainer minus sampler log-probability, nats"),
+        Column("entropy_p95", "float", "95th percentile of the entropy of its sampled tokens, nats"),
+        Column("mismatch_abs_mean", "float", "mean distance of trainer from sampler log-probability, nats"),
+        Column("mismatch_p95", "float", "95th percentile of that distance, nats"),
+        Column(
+            "is_after_tool",
+            "bool",
+            "a tool's answer stands right before it",
+            "not the assistant's, nothing is known of its tokens, or read by an older version",
+        ),
     ),
 )
 

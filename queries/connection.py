@@ -157,7 +157,7 @@ def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
             f"{root} was written by a newer version (schema {version}, this one reads up to {SCHEMA_VERSION}); "
             "update Rollout Observatory"
         )
-    if snapshot_id in (None, latest) and Path(published_root) == root and version == SCHEMA_VERSION:
+    if snapshot_id in (None, latest) and Path(published_root) == root:
         _views(connection, published)
     else:
         snapshot = catalog.snapshot(root, latest if snapshot_id is None else snapshot_id)
@@ -169,8 +169,13 @@ def open_store(root: Path, snapshot_id: int | None = None) -> Reading:
 
 def _views(connection: duckdb.DuckDBPyConnection, published: Path) -> None:
     try:
+        found = connection.sql("SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'store'")
+        held = set(found.fetchall())
         for table in TABLES:
-            connection.execute(f"CREATE VIEW {table.name} AS FROM store.{table.name}")
+            # What an older version had no column for is not known of any of its rows.
+            added = [catalog.unknown(each) for each in table.columns if (table.name, each.name) not in held]
+            columns = ", ".join(["*", *added])
+            connection.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM store.{table.name}")  # noqa: S608 - ours
         for name in ("runs_stored", "snapshot_files"):
             connection.execute(f"CREATE VIEW {name} AS FROM store.{name}")
     except duckdb.Error as error:  # a file is missing or damaged, or the catalog is another version's

@@ -16,7 +16,8 @@ import numpy as np
 
 from ingest.reading import text
 from ingest.sources.base import Part, Reject, Values, objects
-from ingest.sources.verifiers_trace import Floats, Tree, floats, object_of, objects_in
+from ingest.sources.verifiers_trace import Tree, object_of, objects_in
+from ingest.token_streams import Floats, floats
 
 STREAMS = ("trainer_logprobs", "entropies")
 SCALARS = ("step", "subset", "advantage")

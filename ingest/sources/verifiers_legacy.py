@@ -42,9 +42,9 @@ from ingest.sources.verifiers_trace import (
     objects_in,
     prompt_of,
     span,
-    stream_summary,
     told_text,
 )
+from ingest.token_streams import stream_summary
 from ingest.verifiers_parquet import is_rows as is_parquet_rows
 from ingest.verifiers_parquet import plain, run_of
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from ingest.dialects import Conversation, Values, content_text, reasoning_text
 from ingest.reading import number, seconds_between, text, timestamp, whole
+from ingest.token_streams import stream_summary
 
 ROLES = {"developer": "system", "human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
 
@@ -51,62 +50,6 @@ def told_text(message: Values) -> str | None:
         inner = object_of(call.get("function")) or call
         pieces.append(f"[calls {inner.get('name')}({text(inner.get('arguments')) or ''})]")
     return "\n".join(pieces) or None
-
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def floats(values: Any) -> Floats | None:
-    """A list of numbers as an array, what is none as NaN; None where there is no list or nothing in it.
-
-    Shape: (number of values,).
-    """
-    if isinstance(values, np.ndarray):
-        return values
-    if not isinstance(values, list) or not values:
-        return None
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        found = np.empty(0)
-    if found.ndim == 1 and len(found):
-        return found
-    return np.array([np.nan if (known := number(value)) is None else known for value in values], dtype=np.float64)
-
-
-def _finite(values: Floats | None) -> Floats | None:
-    if values is None:
-        return None
-    known = np.isfinite(values)
-    kept = values if known.all() else values[known]
-    return kept if len(kept) else None
-
-
-def _percentile_5(values: Floats) -> float:
-    """Interpolated as NumPy does by default; its own function costs more than all the rest of a message."""
-    ordered = np.sort(values)
-    at = 0.05 * (len(ordered) - 1)
-    below = int(at)
-    above = min(below + 1, len(ordered) - 1)
-    return float(ordered[below] + (ordered[above] - ordered[below]) * (at - below))
-
-
-def stream_summary(node: Values) -> Values:
-    """Per-message summaries of the token streams of a node; mismatch only where both log-probabilities align."""
-    sampler, trainer = floats(node.get("logprobs")), floats(node.get("trainer_logprobs"))
-    found: Values = {}
-    sampled, entropy = _finite(sampler), _finite(floats(node.get("entropies")))
-    if sampled is not None:
-        found["logprob_mean"] = float(sampled.sum() / len(sampled))
-        found["logprob_p05"] = _percentile_5(sampled)
-    if entropy is not None:
-        found["entropy_mean"] = float(entropy.sum() / len(entropy))
-    if sampler is not None and trainer is not None and len(sampler) == len(trainer):
-        with np.errstate(invalid="ignore", over="ignore"):  # the log-probability of what cannot be sampled is -inf
-            mismatch = _finite(trainer - sampler)
-        if mismatch is not None:
-            found["mismatch_mean"] = float(mismatch.sum() / len(mismatch))
-    return found
 
 
 class Tree:
@@ -186,7 +129,8 @@ class TraceReader:
             return
         row = self._say(index, "assistant", content_text(message.get("content")), is_sampled=is_sampled)
         row["reasoning_text"] = reasoning_text(message)
-        row.update(stream_summary(node))
+        if summary := stream_summary(node):
+            row.update(summary, is_after_tool=self._role_before(index) == "tool")
         row.update(self._call_facts(index))
         requests = self._requests[index] = {}
         for call in objects_in(message.get("tool_calls")):
@@ -235,6 +179,11 @@ class TraceReader:
                 return self.has_sampled and self.nodes[current].get("sampled") is not True
             current = self.tree.parents[current]
         return False
+
+    def _role_before(self, index: int) -> str | None:
+        parent = self.tree.parents[index]
+        role = None if parent is None else str(object_of(self.nodes[parent].get("message")).get("role"))
+        return None if role is None else ROLES.get(role, role)
 
     def _call_facts(self, index: int) -> Values:
         """Tokens, times and finish reason of the model call behind a sampled node."""

@@ -47,6 +47,24 @@ def test_without_messages_and_calls_nothing_is_counted() -> None:
     assert "tool_output_bytes" not in found
 
 
+def test_turns_with_token_figures_know_whether_a_tool_answered_before_them() -> None:
+    messages: list[dict[str, Any]] = [
+        {"role": "user"},
+        {"role": "assistant", "mismatch_mean": 0.1},
+        {"role": "tool"},
+        {"role": "tool"},
+        {"role": "assistant", "entropy_mean": 0.5},
+        {"role": "tool"},
+        {"role": "assistant"},  # nothing is known of its tokens
+        {"role": "tool"},
+        {"role": "assistant", "logprob_mean": -1.0, "is_after_tool": False},  # the source says so itself
+    ]
+    facts([], messages)
+    assert [each.get("is_after_tool") for each in messages] == [
+        *(None, False, None, None, True, None, None, None, False)
+    ]
+
+
 def test_empty_messages_count_as_zero() -> None:
     found = facts([], [])
     assert {name: found[name] for name in FACTS} == dict.fromkeys(FACTS, 0)

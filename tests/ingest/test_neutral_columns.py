@@ -133,6 +133,13 @@ def _timed(message: Line, rng: random.Random) -> None:
         message["started_at"] = "2026-01-02T03:04:05Z"
 
 
+def _with_token_figures(message: Line, rng: random.Random) -> None:
+    if message["role"] == "assistant":
+        message["mismatch_mean"] = rng.choice((0.5, -0.25, None))
+        message["entropy_p95"] = rng.choice((1.0, None))
+        message["is_after_tool"] = rng.choice((True, None, None))
+
+
 def _named(message: Line, rng: random.Random) -> None:
     message["name"] = rng.choice(("ann", None))
     if message["role"] == "tool":
@@ -166,6 +173,7 @@ PLAIN: dict[str, Callable[[Line, random.Random], object] | None] = {
     "arguments as objects": _each_call(_with_objects),
     "timed messages": _each_message(_timed),
     "named messages": _each_message(_named),
+    "token figures": _each_message(_with_token_figures),
     "errors of the server": _seen,
     "calls without answer": _unanswered,
     "reasoning": _each_message(

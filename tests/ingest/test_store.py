@@ -275,6 +275,19 @@ def test_a_catalog_of_another_version(version: int, is_read: bool, tmp_path: Pat
             open_store(tmp_path)
 
 
+def test_a_catalog_without_a_newer_column_reads_it_as_null(tmp_path: Path) -> None:
+    write_store(tmp_path, [one(1.0, messages=[{"role": "user", "text": "hi"}])], "file:///a")
+    with duckdb.connect(str(tmp_path / catalog.CATALOG_FILE)) as connection:
+        connection.execute("UPDATE snapshot SET schema_version = 1")
+        connection.execute("ALTER VIEW messages RENAME TO messages_new")
+        connection.execute("CREATE VIEW messages AS SELECT * EXCLUDE (is_after_tool) FROM messages_new")
+    opened = open_store(tmp_path).connection
+    assert opened.sql("SELECT text, is_after_tool FROM messages").fetchall() == [("hi", None)]
+    assert (
+        opened.sql("DESCRIBE messages").df().set_index("column_name").loc["is_after_tool", "column_type"] == "BOOLEAN"
+    )
+
+
 def test_an_empty_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreEmptyError, match="observatory ingest"):
         open_store(tmp_path)

@@ -474,6 +474,16 @@ def test_per_token_lists_are_not_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_token_streams_of_a_message_are_summarised(tmp_path: Path) -> None:
+    streams = {"logprobs": [-1.0, -2.0], "trainer_logprobs": [-1.5, -1.9], "entropies": [0.5, 1.5]}
+    line = {"rollout_id": "r", "messages": [*CHAT[:3], {**CHAT[3], **streams, "mismatch_mean": -0.75}]}
+    last = (rollout(tmp_path, line).messages or [])[3]
+    assert not streams.keys() & last.keys()
+    assert (last["logprob_mean"], last["entropy_mean"]) == (-1.5, 1.0)
+    assert last["mismatch_mean"] == -0.75  # what is given is kept
+    assert last["mismatch_abs_mean"] == pytest.approx(0.3)  # (.5 + .1) / 2
+
+
 def test_mapping(tmp_path: Path) -> None:
     raw = {
         "meta": {"task": 7, "seed": 1},

@@ -313,8 +313,25 @@ class TestTree:
         assert row["logprob_mean"] == pytest.approx(-0.2)
         assert row["logprob_p05"] == pytest.approx(-0.29)
         assert row["entropy_mean"] == pytest.approx(2.0)
+        assert row["entropy_p95"] == pytest.approx(2.9)
         assert row["mismatch_mean"] == pytest.approx(-0.15)
+        assert row["mismatch_abs_mean"] == pytest.approx(0.15)
+        assert row["mismatch_p95"] == pytest.approx(0.195)  # of .1 and .2
+        assert row["is_after_tool"] is False
         assert not {"token_ids", "logprobs", "entropies", "mask"} & row.keys()
+
+    def test_a_turn_knows_whether_a_tool_answered_right_before_it(self, tmp_path: Path) -> None:
+        tokens = {"logprobs": [-0.1], "trainer_logprobs": [-0.3]}
+        call = {"id": "c1", "type": "function", "name": "f", "arguments": "{}"}
+        nodes = [
+            node("user", "q"),
+            node("assistant", "", 0, sampled=True, message={"tool_calls": [call]}, **tokens),
+            node("tool", "7", 1, message={"tool_call_id": "c1"}),
+            node("assistant", "again", 0, sampled=True, **tokens),  # another branch, from before the call
+            node("assistant", "a", 2, sampled=True, **tokens),
+        ]
+        found = [row for row in one(tmp_path, trace(nodes)).messages or () if row["role"] == "assistant"]
+        assert [row["is_after_tool"] for row in found] == [False, False, True]
 
     def test_streams_of_unequal_length_give_no_mismatch(self, tmp_path: Path) -> None:
         streams = {"logprobs": [-0.1, None, "x"], "trainer_logprobs": [-0.2], "entropies": []}
