@@ -57,10 +57,23 @@ def case_study(name: str) -> CaseStudy:
     Raises:
         UnrecognisedError: There is none, or none were installed.
     """
-    found = {each.name: each for each in case_studies()}
+    found = {each.name: each for each in (*case_studies(), training_collapse())}
     if name not in found:
         raise UnrecognisedError(f"there is no case study {name[:60]!r}; there are {', '.join(found)}")
     return found[name]
+
+
+@cache
+def training_collapse() -> CaseStudy:
+    """A training run that collapses and its healthy twin: no published case, so it is read by name only.
+
+    Raises:
+        UnrecognisedError: It was not installed.
+    """
+    path = _installed("training_health") / "training_collapse.jsonl.zst"
+    summary = "Entropy, length, mismatch and validation go wrong in one run, and nothing does in its twin."
+    runs = ("training_collapse", "training_healthy")
+    return CaseStudy("training_collapse", "A training run that collapses", summary, runs, path)
 
 
 def _installed(folder: str) -> Path:

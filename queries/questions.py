@@ -27,6 +27,8 @@ from queries.failure_times import failure_bounds, failure_bursts, failure_places
 from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
 from queries.frontiers import frontier
 from queries.gains import cost_of_gain, when_to_stop
+from queries.health import health_names, health_series, health_turns
+from queries.health_patterns import health_patterns
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
@@ -111,6 +113,10 @@ QUESTIONS: dict[str, Question] = {
     "filter_choices": filter_choices,
     "filter_counts": filter_counts,
     "frontier": frontier,
+    "health_names": health_names,
+    "health_patterns": health_patterns,
+    "health_series": health_series,
+    "health_turns": health_turns,
     "ingest_health": ingest_health,
     "learnability": learnability,
     "learnability_summary": learnability_summary,

@@ -41,6 +41,8 @@ SHARED = {
     "failure_rulebook": "failure_causes",
     "failure_timeline": "failure_places",
     "frontier": "compared_samples",
+    "health_patterns": "health_runs",
+    "health_series": "health_reported",
     "setting_effect": "compared_samples",
     "signal_by_group_size": "attempt_values",
     "survival": "measured_values",
