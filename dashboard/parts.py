@@ -6,7 +6,7 @@ Every text given here may hold hostile names: it is shown as text, never as Mark
 import logging
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -120,8 +120,11 @@ def plot(
     select: bool = False,
     in_address: bool = True,
     alt: str | None = None,
+    on_points: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Draw a figure with its PNG and CSV buttons; with `select`, the `customdata` of the points that are selected.
+
+    `on_points` is called with what was selected, before the page runs again; then nothing is kept of the selection.
 
     `frame` holds the numbers drawn, for the CSV. `alt` says for a screen reader what is seen; without it the axes are
     named. A selection stands in the address (unless `in_address` is false) until another is made, so it is there in a
@@ -138,7 +141,8 @@ def plot(
         picks.mark(figure, found)
         # A drag mode of selection would make Streamlit ignore clicks: a box is drawn with the mode bar's button.
         figure.update_layout(clickmode="event+select", dragmode="zoom")
-        options = {"on_select": lambda: _select(key, in_address=in_address), "selection_mode": ("points", "box")}
+        chosen = _handed(key, on_points) if on_points else lambda: _select(key, in_address=in_address)
+        options = {"on_select": chosen, "selection_mode": ("points", "box")}
     st.plotly_chart(figure, key=key, theme=None, alt=alt or _alt(figure), config=_config(key), **options)
     if frame is not None:
         csv_button(frame, key)
@@ -147,6 +151,14 @@ def plot(
 
 def _select(key: str, *, in_address: bool) -> None:
     picks.remember(key, st.session_state[key].selection.points, in_address=in_address)
+
+
+def _handed(key: str, on_points: Callable[[list[dict[str, Any]]], None]) -> Callable[[], None]:
+    def hand_over() -> None:
+        selected = st.session_state[key].selection.points
+        on_points([dict(each["customdata"]) for each in selected if isinstance(each.get("customdata"), dict)])
+
+    return hand_over
 
 
 def _config(key: str) -> dict[str, Any]:

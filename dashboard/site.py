@@ -32,6 +32,7 @@ PAGES: Final = (
     Page("", "Runs", "runs.py", default=True),
     Page("", "Run diff", "run_diff.py"),
     Page("Training", "Reward curves", "reward_curves.py"),
+    Page("Training", "Training health", "health.py"),
     Page("Behaviour", "Distributions", "distributions.py"),
     Page("Behaviour", "Long tail", "long_tail.py"),
     Page("Behaviour", "Tail contracts", "tail_contracts.py"),

@@ -84,6 +84,10 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "every page": [Asked("run_names"), Asked("filter_choices"), Asked("filter_counts", chosen)],
         "Runs": [Asked("runs", chosen)],
         "Reward curves": curves,
+        "Training health": [
+            *(Asked("runs", chosen), Asked("health_patterns", chosen)),
+            *(Asked(f"health_{each}", one) for each in ("series", "patterns", "names", "turns")),
+        ],
         "Distributions": [by_split, *(Asked(e, valid) for e in ("distribution_summary", "distribution", "tool_usage"))],
         "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
         "Tail contracts": [
