@@ -173,7 +173,8 @@ def _views(connection: duckdb.DuckDBPyConnection, published: Path) -> None:
         held = set(found.fetchall())
         for table in TABLES:
             # What an older version had no column for is not known of any of its rows.
-            added = [catalog.unknown(each) for each in table.columns if (table.name, each.name) not in held]
+            own = (table.name, f"{table.name}_stored")
+            added = [catalog.unknown(each) for each in table.columns if not any((of, each.name) in held for of in own)]
             columns = ", ".join(["*", *added])
             connection.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM store.{table.name}")  # noqa: S608 - ours
         for name in ("runs_stored", "snapshot_files"):

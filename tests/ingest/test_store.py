@@ -276,11 +276,12 @@ def test_a_catalog_of_another_version(version: int, is_read: bool, tmp_path: Pat
 
 
 def test_a_catalog_without_a_newer_column_reads_it_as_null(tmp_path: Path) -> None:
-    write_store(tmp_path, [one(1.0, messages=[{"role": "user", "text": "hi"}])], "file:///a")
+    write_store(tmp_path, [rollout(sample_id="s", messages=[{"role": "user", "text": "hi"}])], "file:///a")
     with duckdb.connect(str(tmp_path / catalog.CATALOG_FILE)) as connection:
         connection.execute("UPDATE snapshot SET schema_version = 1")
-        connection.execute("ALTER VIEW messages RENAME TO messages_new")
-        connection.execute("CREATE VIEW messages AS SELECT * EXCLUDE (is_after_tool) FROM messages_new")
+        connection.execute("ALTER VIEW messages_stored RENAME TO messages_new")
+        connection.execute("CREATE VIEW messages_stored AS SELECT * EXCLUDE (is_after_tool) FROM messages_new")
+        connection.execute("CREATE OR REPLACE VIEW messages AS FROM messages_stored")
     opened = open_store(tmp_path).connection
     assert opened.sql("SELECT text, is_after_tool FROM messages").fetchall() == [("hi", None)]
     assert (
