@@ -30,6 +30,7 @@ from queries.gains import cost_of_gain, when_to_stop
 from queries.health import health_names, health_series, health_turns
 from queries.health_patterns import health_patterns
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
+from queries.integrity import integrity_findings, integrity_rules, integrity_verdicts, suspicious_rollouts
 from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
@@ -118,6 +119,9 @@ QUESTIONS: dict[str, Question] = {
     "health_series": health_series,
     "health_turns": health_turns,
     "ingest_health": ingest_health,
+    "integrity_findings": integrity_findings,
+    "integrity_rules": integrity_rules,
+    "integrity_verdicts": integrity_verdicts,
     "learnability": learnability,
     "learnability_summary": learnability_summary,
     "loops": loops,
@@ -155,6 +159,7 @@ QUESTIONS: dict[str, Question] = {
     "stop_reasons_by_step": stop_reasons_by_step,
     "stragglers": stragglers,
     "survival": survival,
+    "suspicious_rollouts": suspicious_rollouts,
     "table_sizes": table_sizes,
     "tail_percentiles": tail_percentiles,
     "tail_rollouts": tail_rollouts,

@@ -43,6 +43,8 @@ SHARED = {
     "frontier": "compared_samples",
     "health_patterns": "health_runs",
     "health_series": "health_reported",
+    "integrity_rules": "integrity_findings",
+    "integrity_verdicts": "integrity_findings",
     "setting_effect": "compared_samples",
     "signal_by_group_size": "attempt_values",
     "survival": "measured_values",
