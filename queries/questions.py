@@ -37,12 +37,14 @@ from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_sh
 from queries.prices import prices
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
+from queries.reward_parts import reward_gates, reward_parts, reward_waterfall
 from queries.rollouts import rollouts
 from queries.run_diff import prompt_differences, run_diff, varying_settings
 from queries.run_settings import run_settings
 from queries.runs import runs
 from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
 from queries.scope import coverage, filter_choices, filter_counts, run_names
+from queries.second_graders import second_grader
 from queries.setting_effects import setting_effect
 from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
@@ -58,6 +60,8 @@ from queries.trajectory import (
     trajectory_tool_calls,
 )
 from queries.waits import step_waits, stragglers
+from queries.whatif import reward_whatif
+
 
 Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
@@ -135,6 +139,10 @@ QUESTIONS: dict[str, Question] = {
     "reported_metrics": reported_metrics,
     "reward_agreement": reward_agreement,
     "reward_curve": reward_curve,
+    "reward_gates": reward_gates,
+    "reward_parts": reward_parts,
+    "reward_waterfall": reward_waterfall,
+    "reward_whatif": reward_whatif,
     "rollout_run": rollout_run,
     "rollouts": rollouts,
     "rollouts_between": rollouts_between,
@@ -151,6 +159,7 @@ QUESTIONS: dict[str, Question] = {
     "sample_heatmap": sample_heatmap,
     "samples": samples,
     "scores_by_step": scores_by_step,
+    "second_grader": second_grader,
     "setting_effect": setting_effect,
     "signal_by_group_size": signal_by_group_size,
     "signal_by_step": signal_by_step,
