@@ -19,7 +19,7 @@ _NAMING: Final = frozenset(
     (
         *("run_id", "split", "step", "subset", "environment", "status", "tool", "from_tool", "to_tool", "pattern"),
         *("sample_id", "candidate_sample_id", "rollout_id", "quadrant", "grader", "bin_low", "value", "kind"),
-        *("step_from", "message_index", "limit", "cause", "place", "slice", "lost_at", "reason"),
+        *("step_from", "message_index", "limit", "cause", "place", "slice", "lost_at", "reason", "rule"),
     )
 )
 """What names a point. Counts and intervals beside it change with the next ingest, and the same point stays selected."""

@@ -43,6 +43,8 @@ PAGES: Final = (
     Page("Diagnose", "Time and money", "time_and_money.py"),
     Page("Diagnose", "Failures", "failures.py"),
     Page("Diagnose", "Attrition", "attrition.py"),
+    Page("Diagnose", "Reward integrity", "reward_integrity.py"),
+    Page("Diagnose", "Reward parts", "reward_parts.py"),
     Page("Compare", "Several arms", "several_arms.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),

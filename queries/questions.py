@@ -62,7 +62,6 @@ from queries.trajectory import (
 from queries.waits import step_waits, stragglers
 from queries.whatif import reward_whatif
 
-
 Question = Callable[..., pd.DataFrame]
 """Called with a `Reading`, the shared `Filters` where its second parameter is so named, and its own parameters."""
 

@@ -1,4 +1,4 @@
-"""Questions about what the reward is made of: its parts and their weights, gates, where it is lost, and other weights."""
+"""Questions about what the reward is made of: its parts and their weights, gates, and where it is lost."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,12 +24,12 @@ REST: Final = "rest"
 def reward_parts(store: Reading, filters: Filters = EVERYTHING, *, by: str = "split") -> pd.DataFrame:
     """One row per run, split, step (as `by` says) and grader, ordered by them: what is the reward made of?
 
-    Columns: run_id, split, step, grader, kind, is_total (the grader is the reward itself), weight (NULL: not stored, or it
-    changes), num_rollouts, num_scored, num_samples, score_mean (over samples of their mean), score_ci_low, score_ci_high
-    (95 % t interval over samples), share_low, share_high (of scored rollouts: at most 0, at least 1), correlation (with the
-    reward, within samples, −1 to 1), r_squared (of the reward's variance over rollouts, what a straight line in the part
-    explains, 0–1), variance_share (what the weighted part contributes to that variance; these sum to 1 where the weights
-    reproduce the reward). NULL where nothing varies.
+    Columns: run_id, split, step, grader, kind, is_total (the grader is the reward itself), weight (NULL: not stored, or
+    it changes), num_rollouts, num_scored, num_samples, score_mean (over samples of their mean), score_ci_low,
+    score_ci_high (95 % t interval over samples), share_low, share_high (of scored rollouts: at most 0, at least 1),
+    correlation (with the reward, within samples, −1 to 1), r_squared (of the reward's variance over rollouts, what a
+    straight line in the part explains, 0–1), variance_share (what the weighted part contributes to that variance; these
+    sum to 1 where the weights reproduce the reward). NULL where nothing varies.
 
     Raises:
         QuestionError: There is no such grouping.
@@ -72,12 +72,12 @@ def reward_waterfall(
     """One row per run, split, step (as `by` says) and loss, in their order: where is reward lost on the way from the ideal?
 
     Losses: `failures` (the infrastructure's or the grader's), each gate, each weighted part, and `rest`, which neither
-    explains: the stored weights are then not how the reward is made. `weights` (`answer=1,style=0.5`) replace the stored
-    ones, `gates` (`answer>=0.5`) those that `reward_gates` finds. Columns: run_id, split, step, place, loss, kind
-    (`failures`, `gate`, `part`, `rest`), weight, bound, num_rollouts, num_samples, ideal (the sum of positive weights, for
-    parts from 0 to 1; 1 where no weight is known), lost_mean (over samples), lost_ci_low, lost_ci_high (95 % t interval
-    over samples), left_mean (ideal minus the losses so far), actual_mean (the stored reward; the last left_mean). Only
-    rollouts with a reward and every part are counted.
+    explains: the stored weights are then not how the reward is made. `weights` (`answer=1,style=0.5`) replace the
+    stored ones, `gates` (`answer>=0.5`) those that `reward_gates` finds. Columns: run_id, split, step, place, loss,
+    kind (`failures`, `gate`, `part`, `rest`), weight, bound, num_rollouts, num_samples, ideal (the sum of positive
+    weights, for parts from 0 to 1; 1 where no weight is known), lost_mean (over samples), lost_ci_low, lost_ci_high (95
+    % t interval over samples), left_mean (ideal minus the losses so far), actual_mean (the stored reward; the last
+    left_mean). Only rollouts with a reward and every part are counted.
 
     Raises:
         QuestionError: There is no such grouping, or a weight, gate or grader is not understood.
@@ -89,15 +89,28 @@ def reward_waterfall(
         asked = {**replace(filters, run_ids=runs).parameters(), "by": by, "parts": own, "gates": closed, "ideal": ideal}
         frames.append(_losses(store.ask("reward_waterfall", asked), own, closed, ideal))
     found = pd.concat(frames, ignore_index=True) if frames else _losses(None, [], [], 1.0)
-    return found.sort_values(["run_id", "split", "step", "place"], kind="stable", na_position="last").reset_index(drop=True)
+    return found.sort_values(["run_id", "split", "step", "place"], kind="stable", na_position="last").reset_index(
+        drop=True
+    )
 
 
 _LOSSES: Final = ("loss", "kind", "weight", "bound")
 
 
-def _losses(frame: pd.DataFrame | None, own: list[dict[str, Any]], gates: list[dict[str, Any]], ideal: float) -> pd.DataFrame:
+def _losses(
+    frame: pd.DataFrame | None, own: list[dict[str, Any]], gates: list[dict[str, Any]], ideal: float
+) -> pd.DataFrame:
     """The answer of the statement with what its places stand for, intervals, and what is left."""
-    counts = ["num_rollouts", "num_samples", "ideal", "lost_mean", "lost_ci_low", "lost_ci_high", "left_mean", "actual_mean"]
+    counts = [
+        "num_rollouts",
+        "num_samples",
+        "ideal",
+        "lost_mean",
+        "lost_ci_low",
+        "lost_ci_high",
+        "left_mean",
+        "actual_mean",
+    ]
     order = ["run_id", "split", "step", "place", *_LOSSES, *counts]
     if frame is None:
         return pd.DataFrame(columns=order)
@@ -154,7 +167,7 @@ def stored_weights(parts: pd.DataFrame) -> dict[str, float]:
 
 
 def _parts(weights: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Weights as the statements take them; a part of negative weight is best at 0. At least one, which weighs nothing."""
+    """Weights as the statements take them; a part of negative weight is best at 0."""
     return [{"grader": name, "weight": value, "best": float(value > 0)} for name, value in weights.items()]
 
 

@@ -27,15 +27,15 @@ def second_grader(
     """One row per run, split and step, ordered by them: does a grader beside the reward see what the reward sees?
 
     `grader`: by its name; without one, a label or a metric without weight, the one that scored the most rollouts. Where
-    high values of a grader are bad (by its name, see the rulebook `integrity`, or `lower_is_better`), its sign is turned.
-    Columns: run_id, split, step, grader, is_turned, num_samples, num_rollouts (with both), reward_mean, reward_ci_low,
-    reward_ci_high, second_mean, second_ci_low, second_ci_high (over samples, 95 % t; the grader's own sign), reward_change,
-    second_change (since the first step, in standard deviations over all rollouts of the run and split), gap (the former
-    minus the latter), gap_ci_low, gap_ci_high (95 %, all steps of a run and split together; over the samples both steps
-    have, where these are half, else of two independent means), reason (why there is no interval), reading (`the reward
-    rises more`, `the reward rises less`: beyond noise; else `together`), first_parting_step (of the run and split: the
-    first step at which they part and stay apart to the end; NULL where they never do), grader_version (of the rollouts at
-    that step, where it is known).
+    high values of a grader are bad (by its name, see the rulebook `integrity`, or `lower_is_better`), its sign is
+    turned. Columns: run_id, split, step, grader, is_turned, num_samples, num_rollouts (with both), reward_mean,
+    reward_ci_low, reward_ci_high, second_mean, second_ci_low, second_ci_high (over samples, 95 % t; the grader's own
+    sign), reward_change, second_change (since the first step, in standard deviations over all rollouts of the run and
+    split), gap (the former minus the latter), gap_ci_low, gap_ci_high (95 %, all steps of a run and split together;
+    over the samples both steps have, where these are half, else of two independent means), reason (why there is no
+    interval), reading (`the reward rises more`, `the reward rises less`: beyond noise; else `together`),
+    first_parting_step (of the run and split: the first step at which they part and stay apart to the end; NULL where
+    they never do), grader_version (of the rollouts at that step, where it is known).
 
     Raises:
         QuestionError: No rollout has a score of that grader.
@@ -105,9 +105,7 @@ def _gap(
         return {"reading": TOGETHER, "reason": "the first step is what the others are compared with"}
     if not all(np.isfinite(each) and each > 0 for each in scale.values()):
         return {"reading": TOGETHER, "reason": NO_SPREAD}
-    changes = {
-        f"{name}_change": (float(own[name].mean()) - float(first[name].mean())) / scale[name] for name in scale
-    }
+    changes = {f"{name}_change": (float(own[name].mean()) - float(first[name].mean())) / scale[name] for name in scale}
     found = change_between(_apart(own, scale), _apart(first, scale), own["unit"], first["unit"], confidence)
     low, high = found.interval.low, found.interval.high
     beyond = low is not None and high is not None and not low <= 0 <= high

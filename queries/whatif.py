@@ -21,16 +21,16 @@ FEW_SHARED: Final = 0.5
 def reward_whatif(
     store: Reading, filters: Filters = EVERYTHING, *, weights: tuple[str, ...], gates: tuple[str, ...] = ()
 ) -> pd.DataFrame:
-    """One row per run, split and step, ordered by them: what would the rewards be with other weights, and which is best?
+    """One row per run, split and step, ordered by them: what would rewards be with other weights, and which is best?
 
-    `weights` (`answer=1,style=0`) and `gates` (`answer>=0.5`, below which nothing is paid) make a new reward of the stored
-    scores. Columns: run_id, split, step, num_samples, num_rollouts (with a reward and every part), num_missing (with a
-    reward, without a part), stored_mean, stored_ci_low, stored_ci_high, new_mean, new_ci_low, new_ci_high (both over the
-    same samples, 95 % t interval), stored_rank, new_rank (1 is the highest; among the rows of the split), and the same in
-    every row of a split: kendall_tau (of the two orders, −1 to 1; NULL for fewer than two), best_changes, best_delta (new
-    mean of the new best minus that of the stored best), best_ci_low, best_ci_high (95 % t interval over the samples both
-    have, else of two independent means), is_beyond_noise (that interval lies above 0). What was trained on the stored
-    reward would differ had it been trained on another: this judges these rollouts only.
+    `weights` (`answer=1,style=0`) and `gates` (`answer>=0.5`, below which nothing is paid) make a new reward of the
+    stored scores. Columns: run_id, split, step, num_samples, num_rollouts (with a reward and every part), num_missing
+    (with a reward, without a part), stored_mean, stored_ci_low, stored_ci_high, new_mean, new_ci_low, new_ci_high (both
+    over the same samples, 95 % t interval), stored_rank, new_rank (1 is the highest; among the rows of the split), and
+    the same in every row of a split: kendall_tau (of the two orders, −1 to 1; NULL for fewer than two), best_changes,
+    best_delta (new mean of the new best minus that of the stored best), best_ci_low, best_ci_high (95 % t interval over
+    the samples both have, else of two independent means), is_beyond_noise (that interval lies above 0). What was
+    trained on the stored reward would differ had it been trained on another: this judges these rollouts only.
 
     Raises:
         QuestionError: A weight or gate is not understood, or there is no weight.

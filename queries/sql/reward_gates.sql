@@ -1,8 +1,8 @@
 -- Question: is there a part of the reward below a bound of which nothing else is paid?
--- Grain: run and grader that is not the reward itself; ordered by them. bound: the least the part is in a rollout with more
--- than the run's lowest reward; num_below: rollouts below it, which all have the lowest; num_held: of these, with another part
--- above 0; num_above, num_above_low: rollouts from the bound on, and those of them with the lowest reward all the same;
--- share_low: of all, those with the lowest; r_squared: of the reward, by the part. Failures are left out.
+-- Grain: run and grader that is not the reward itself; ordered by them. bound: the least the part is in a rollout with
+-- more than the run's lowest reward; num_below: rollouts below it, which all have the lowest; num_held: of these, with
+-- another part above 0; num_above, num_above_low: rollouts from the bound on, and those of them with the lowest reward all
+-- the same; share_low: of all, those with the lowest; r_squared: of the reward, by the part. Failures are left out.
 WITH scored AS (
     SELECT
         run_id, grader, rollout_id, value, reward,
@@ -11,7 +11,12 @@ WITH scored AS (
     FROM reward_part_scores(
         $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
-    WHERE NOT is_total AND kind IN ('subscore', 'metric', 'reward') AND reward IS NOT NULL AND value IS NOT NULL AND NOT is_failed
+    WHERE
+        NOT is_total
+        AND kind IN ('subscore', 'metric', 'reward')
+        AND reward IS NOT NULL
+        AND value IS NOT NULL
+        AND NOT is_failed
 ),
 
 bounded AS (

@@ -1,9 +1,10 @@
 -- Question: what is the reward made of, and which part decides it?
 -- Grain: run, split, step (as `by` says) and grader; ordered by run, split, step, kind, grader. score_mean, score_sd: mean
--- over samples of each sample's mean, and their deviation; share_low, share_high: of scored rollouts, those at 0 or below and
--- at 1 or above; correlation: with the reward, within samples (NULL where neither varies within any); r_squared: share of the
--- reward's variance over rollouts that a straight line in the part explains; variance_share: weight times the covariance with
--- the reward over its variance: shares of the weighted parts sum to 1 where the weights reproduce the reward.
+-- over samples of each sample's mean, and their deviation; share_low, share_high: of scored rollouts, those at 0 or below
+-- and at 1 or above; correlation: with the reward, within samples (NULL where neither varies within any); r_squared: share
+-- of the reward's variance over rollouts that a straight line in the part explains; variance_share: weight times the
+-- covariance with the reward over its variance: shares of the weighted parts sum to 1 where the weights reproduce the
+-- reward.
 WITH scored AS (
     SELECT
         run_id, CASE WHEN $by <> 'run' THEN split END AS split, CASE WHEN $by = 'step' THEN step END AS step,

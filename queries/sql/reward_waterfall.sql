@@ -1,8 +1,9 @@
 -- Question: where is reward lost, from the ideal to what was given?
 -- Grain: run, split, step (as `by` says) and place in the list of losses; ordered by them. Places: 1 failures, then gates,
--- then parts, then what neither explains (`rest`), in the order given. lost_mean: over samples, of each sample's mean over its
--- complete rollouts; lost_sd: its deviation; actual_mean: mean over samples of the stored reward. A failed rollout loses all
--- to failures, one below a gate's bound all to the first such gate; the losses of a rollout sum to `ideal` minus its reward.
+-- then parts, then what neither explains (`rest`), in the order given. lost_mean: over samples, of each sample's mean over
+-- its complete rollouts; lost_sd: its deviation; actual_mean: mean over samples of the stored reward. A failed rollout
+-- loses all to failures, one below a gate's bound all to the first such gate; the losses of a rollout sum to `ideal` minus
+-- its reward.
 WITH lost AS (
     SELECT
         run_id,
@@ -16,7 +17,10 @@ WITH lost AS (
             WHEN closed IS NOT NULL
                 THEN list_concat(
                     [0.0],
-                    list_transform(range(1, len($gates) + 1), LAMBDA each: CASE WHEN each = closed THEN $ideal - reward ELSE 0.0 END),
+                    list_transform(
+                        range(1, len($gates) + 1),
+                        LAMBDA each: CASE WHEN each = closed THEN $ideal - reward ELSE 0.0 END
+                    ),
                     list_transform(range(len($parts) + 1), LAMBDA each: 0.0)
                 )
             ELSE list_concat(

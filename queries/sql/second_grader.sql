@@ -1,9 +1,9 @@
 -- Question: what do the reward and another grader give each sample at each step?
--- Grain: run, split, step, grader and sample with both; ordered by them. reward, second: means over the sample's rollouts that
--- have both; reward_sd, second_sd: standard deviations over all such rollouts of the run and split, the scale on which the two
--- are compared; versions: of the rollouts' graders at that step. The grader is `grader`, else of those that judge beside the
--- reward the one that scored the most rollouts of the run (labels first). Values of graders whose high values are bad are
--- turned. Failures are left out.
+-- Grain: run, split, step, grader and sample with both; ordered by them. reward, second: means over the sample's rollouts
+-- that have both; reward_sd, second_sd: standard deviations over all such rollouts of the run and split, the scale on
+-- which the two are compared; versions: of the rollouts' graders at that step. The grader is `grader`, else of those that
+-- judge beside the reward the one that scored the most rollouts of the run (labels first). Values of graders whose high
+-- values are bad are turned. Failures are left out.
 WITH judging AS (
     SELECT run_id, rollout_id, grader, value, kind = 'label' AS is_label
     FROM judgements($run_ids, $lower_is_better, $not_a_judge)
@@ -29,9 +29,15 @@ paired AS (
     WHERE r.reward IS NOT NULL AND NOT is_failure(r.status)
 ),
 
+counted AS (
+    SELECT run_id, grader, is_label, count(*) AS num
+    FROM paired
+    GROUP BY run_id, grader, is_label
+),
+
 chosen AS (
     SELECT run_id, arg_min(grader, (NOT is_label, -num, grader)) AS grader
-    FROM (SELECT run_id, grader, is_label, count(*) AS num FROM paired GROUP BY run_id, grader, is_label)
+    FROM counted
     GROUP BY run_id
 ),
 

@@ -39,7 +39,8 @@ REPEATS = 3
 ONE_RUN, OTHER_RUN = "run-0000", "run-0001"
 FOUR = ("old_base", "old_tuned", "new_base", "new_tuned")
 AFTER_A_CLICK = re.compile(
-    r"rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing|annotations|stragglers|cost_of_gain"
+    r"(suspicious_)?rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing|annotations|"
+    r"stragglers|cost_of_gain"
 )
 """Questions no page asks before the reader picks something, or only where nothing pairs."""
 
@@ -134,6 +135,14 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         ],
         "Attrition": [
             *(Asked(e, chosen) for e in ("attrition_losses", "attrition", "attrition_speed", "attrition_rollouts")),
+        ],
+        "Reward integrity": [
+            *(Asked("integrity_rules"), Asked("run_overview", chosen), Asked("run_names")),
+            *(Asked(each, one) for each in ("integrity_verdicts", "integrity_findings", "second_grader")),
+        ],
+        "Reward parts": [
+            *(Asked(each, one) for each in ("reward_parts", "reward_waterfall", "reward_gates")),
+            Asked("reward_whatif", one, {"weights": ("answer=1", "format=0")}),
         ],
         "Samples": [
             *(Asked("samples", chosen, {"limit": 50}), Asked("run_overview", chosen)),
