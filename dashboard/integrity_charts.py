@@ -129,4 +129,4 @@ def waterfall(frame: pd.DataFrame) -> go.Figure:
 def _loss(row: dict[str, Any]) -> str:
     if row["kind"] == "gate":
         return f"{row['loss']} below {row['bound']:g}"
-    return {"failures": "failures", "rest": "unexplained"}.get(row["kind"], row["loss"])
+    return "unexplained" if row["kind"] == "rest" else str(row["loss"])

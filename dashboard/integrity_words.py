@@ -182,7 +182,7 @@ def parts_cautions(waterfall: pd.DataFrame) -> list[str]:
         return []
     if not (waterfall["kind"] == "part").any():
         return ["No weights are stored, so what is lost cannot be given to parts. Weights below make it so."]
-    worst = rest.loc[rest["lost_mean"].abs().idxmax()]
+    worst = max(records(rest), key=lambda row: abs(row["lost_mean"]))
     if abs(float(worst["lost_mean"])) < NOTHING_LEFT:
         return []
     return [

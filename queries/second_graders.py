@@ -84,8 +84,8 @@ def _against_first(group: pd.DataFrame) -> list[dict[str, Any]]:
     confidence = 1 - 0.05 / max(len(steps) - 1, 1)
     first = steps[0][1]
     rows = []
-    for number, (step, own) in enumerate(steps):
-        row: dict[str, Any] = {"step": None if pd.isna(step) else int(step)}
+    for number, (_, own) in enumerate(steps):
+        row: dict[str, Any] = {"step": None if own["step"].isna().all() else int(own["step"].iloc[0])}
         row |= {"num_samples": len(own), "num_rollouts": int(own["num_rollouts"].sum())}
         for name in ("reward", "second"):
             found = sample_mean(own[name].to_numpy(np.float64))
