@@ -35,6 +35,7 @@ from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.prices import prices
+from queries.opposite import compare_opposite, opposite_movements
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.reward_parts import reward_gates, reward_parts, reward_waterfall
@@ -45,11 +46,23 @@ from queries.runs import runs
 from queries.samples import sample_attempts, sample_facts, sample_heatmap, samples
 from queries.scope import coverage, filter_choices, filter_counts, run_names
 from queries.second_graders import second_grader
+from queries.sequence_rules import rollouts_by_rule, sequence_rule
 from queries.setting_effects import setting_effect
 from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
 from queries.time_shares import time_shares
 from queries.trainer_sizes import trainer_sizes
+from queries.tool_behaviour import after_errors, first_calls, tool_errors, tool_mix, tool_profile, unknown_tools
+from queries.tool_calls import (
+    destructive_calls,
+    destructive_rates,
+    rollouts_after_error,
+    rollouts_calling,
+    tool_outputs,
+    unstable_calls,
+    unstable_tools,
+)
+from queries.tool_shift import tool_mix_moves, tool_mix_shift
 from queries.trajectory import (
     rollout_run,
     trajectory_facts,
@@ -182,6 +195,25 @@ QUESTIONS: dict[str, Question] = {
     "trajectory_scores": trajectory_scores,
     "trajectory_search": trajectory_search,
     "trajectory_tool_calls": trajectory_tool_calls,
+    "after_errors": after_errors,
+    "first_calls": first_calls,
+    "tool_errors": tool_errors,
+    "tool_mix": tool_mix,
+    "tool_profile": tool_profile,
+    "unknown_tools": unknown_tools,
+    "destructive_calls": destructive_calls,
+    "destructive_rates": destructive_rates,
+    "rollouts_after_error": rollouts_after_error,
+    "rollouts_calling": rollouts_calling,
+    "tool_outputs": tool_outputs,
+    "unstable_calls": unstable_calls,
+    "unstable_tools": unstable_tools,
+    "tool_mix_moves": tool_mix_moves,
+    "tool_mix_shift": tool_mix_shift,
+    "rollouts_by_rule": rollouts_by_rule,
+    "sequence_rule": sequence_rule,
+    "compare_opposite": compare_opposite,
+    "opposite_movements": opposite_movements,
     "varying_settings": varying_settings,
     "when_to_stop": when_to_stop,
 }

@@ -27,6 +27,7 @@ SHARED = {
     "best_step": "step_deltas",
     "compare": "compared_samples",
     "compare_claims": "compared_samples",
+    "compare_opposite": "compared_samples",
     "compare_power": "compared_samples",
     "compare_samples": "compared_samples",
     "compare_several": "compared_samples",
@@ -50,6 +51,7 @@ SHARED = {
     "survival": "measured_values",
     "tail_percentiles": "measured_values",
     "trainer_sizes": "run_settings",
+    "tool_mix_moves": "tool_mix_shift",
     "varying_settings": "run_diff",
     "when_to_stop": "checkpoint_choice",
 }

@@ -61,3 +61,38 @@ SELECT
 FROM filtered_rollouts(
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
 ) AS r;
+
+-- Rollouts of `filtered_rollouts`, grouped by `p_by` (`run`, `split` of a run or `step` of a split) and told apart by
+-- `p_apart` (`environment` or `agent`, NULL = not at all): the columns above the grain are NULL. `own_…`: as they are.
+CREATE MACRO grouped_rollouts(
+    p_by, p_apart, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS TABLE
+SELECT
+    r.* REPLACE (
+        CASE WHEN p_by IN ('split', 'step') THEN r.split END AS split,
+        CASE WHEN p_by = 'step' THEN r.step END AS step,
+        CASE WHEN p_apart = 'environment' THEN r.environment END AS environment,
+        CASE WHEN p_apart = 'agent' THEN r.agent END AS agent
+    ),
+    r.split AS own_split,
+    r.step AS own_step,
+    hash(r.rollout_id) AS rollout
+FROM filtered_rollouts(
+    p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+) AS r;
+
+-- As `clustered_sd`, for a share whose hits are counted apart from what it is a share of (units without a hit are no
+-- rows): from the sums over units of hits h, h², h·n, and of all n, n², and how many units there are.
+CREATE MACRO share_sd(p_hits, p_hits_2, p_hits_num, p_num, p_num_2, p_units) AS
+sqrt(
+    p_units * p_units / nullif(p_units - 1, 0)
+    * greatest(p_hits_2 - 2 * (p_hits / p_num) * p_hits_num + (p_hits / p_num) ** 2 * p_num_2, 0)
+) / nullif(p_num, 0);
+
+-- Whether a rollout ended with an answer, from how it ended, else from its final answer.
+CREATE MACRO has_answered(p_status, p_final_answer) AS
+CASE
+    WHEN p_status = 'completed' THEN true
+    WHEN p_status IN ('truncated', 'budget_exceeded', 'infra_error', 'cancelled') THEN false
+    ELSE p_final_answer IS NOT NULL
+END;
