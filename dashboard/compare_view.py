@@ -6,9 +6,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import comparability_words, compare_charts, compare_forest, compare_words, data, parts
+from dashboard import comparability_words, compare_charts, compare_forest, compare_words, data, opposite_words, parts
 from dashboard.compare_controls import Chosen, side_filters
 from dashboard.links import go
+
+
+def opposite(chosen: Chosen) -> list[str]:
+    """Environments that move in opposite directions between the arms, which the total would hide."""
+    return opposite_words.opposite(data.ask("compare_opposite", **chosen.paired), data.run_names())
 
 
 def plane(

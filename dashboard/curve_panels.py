@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import charts_curves, curve_words, data, parts, words
+from dashboard import charts_curves, curve_words, data, opposite_words, parts, words
 from dashboard.charts_curves import Looks, Series
 from dashboard.choices import choice
 from dashboard.rows import drawn_runs, records, texts
@@ -74,6 +74,14 @@ def pair(*, both: bool) -> tuple[DeltaGenerator, DeltaGenerator | None]:
         return st.container(), None
     left, right = st.container(key="side_by_side_reward").columns([3, 2])
     return left, right
+
+
+def environments(found: list[str], filters: Filters, split: str | None, names: dict[str, str]) -> list[str]:
+    """That the first sentence pools environments, and which of them, or of the agents, move in opposite directions."""
+    said = [curve_words.environments(found)]
+    for part in ("environment", "agent"):
+        said += opposite_words.opposite(data.ask("opposite_movements", filters, split=split or "", apart=part), names)
+    return said
 
 
 def figures(changes: pd.DataFrame, best: pd.DataFrame, curve: pd.DataFrame, split: str | None) -> None:

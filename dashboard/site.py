@@ -37,6 +37,7 @@ PAGES: Final = (
     Page("Behaviour", "Long tail", "long_tail.py"),
     Page("Behaviour", "Tail contracts", "tail_contracts.py"),
     Page("Behaviour", "Repeated calls", "repeated_calls.py"),
+    Page("Behaviour", "Tool behaviour", "tool_behaviour.py"),
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
     Page("Compare", "Checkpoints", "checkpoints.py"),
     Page("Diagnose", "Learnability", "learnability.py"),

@@ -31,8 +31,8 @@ def opposite_movements(
 ) -> pd.DataFrame:
     """One row per run, measure and environment (or agent, as `apart` says): do they move apart from the first step to the last?
 
-    Runs with two steps or more and two parts or more. Columns: run_id, measure (`reward`; `tool_calls` per rollout, of an
-    agent its own), apart, part (its name), first_step, last_step, num_paired (samples known at both), first_mean,
+    Runs with two steps or more and two parts or more. Columns: run_id, measure (`reward`; `tool_calls` per rollout, of
+    an agent its own), apart, part (its name), first_step, last_step, num_paired (samples known at both), first_mean,
     last_mean, delta_mean (last − first), delta_ci_low, delta_ci_high (95 % t over samples), p_value, p_value_holm
     (adjusted over the parts and measures of the run), moves (`up` or `down` where p_value_holm < 0.05), total_delta,
     total_ci_low, total_ci_high (of all parts together), cancelled (share of the parts' movements that is lost in the
@@ -59,8 +59,8 @@ def compare_opposite(
 ) -> pd.DataFrame:
     """One row per measure and environment: do environments move in opposite directions between two arms?
 
-    Columns: as `opposite_movements`, with the baseline's mean as first_mean, the candidate's as last_mean, the arms' steps
-    as first_step and last_step, and the candidate's run as run_id. Empty with fewer than two environments.
+    Columns: as `opposite_movements`, with the baseline's mean as first_mean, the candidate's as last_mean, the arms'
+    steps as first_step and last_step, and the candidate's run as run_id. Empty with fewer than two environments.
 
     Raises:
         QuestionError: An arm is not there, or `pair_by` is none of those there are.

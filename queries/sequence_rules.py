@@ -23,12 +23,12 @@ def sequence_rule(
     """One row per run (split, step, as `by` says; each `apart` by environment or agent): how often is a rule on calls kept?
 
     `rule` is written like `run_tests before answer`, `search then open within 3`, `not delete_* after error` or
-    `edit(has="/src") then run_tests(status=ok)`: [not] EVENT [directly] before|then|after EVENT [within N], or one event
-    alone. An event is a tool (* = anything), error, or answer. With before, every second event needs a first one
+    `edit(has="/src") then run_tests(status=ok)`: [not] EVENT [directly] before|then|after EVENT [within N], or one
+    event alone. An event is a tool (* = anything), error, or answer. With before, every second event needs a first one
     earlier; with then, every first one needs a second one later; with not, they must not follow each other.
     Columns: run_id, split, step, environment, agent, num_rollouts, num_unknown (of them without messages),
-    num_not_applicable (the rule says nothing of them), num_kept, num_broken, num_samples, rate (kept of kept and broken,
-    0–1), ci_low, ci_high (95 % Wilson, for as many independent rollouts as the samples' attempts are worth);
+    num_not_applicable (the rule says nothing of them), num_kept, num_broken, num_samples, rate (kept of kept and
+    broken, 0–1), ci_low, ci_high (95 % Wilson, for as many independent rollouts as the samples' attempts are worth);
     kept_reward_mean, broken_reward_mean (means over num_samples_kept and num_samples_broken samples),
     pooled_difference (of these two: confounded, hard samples may break the rule more often), difference_mean
     (kept − broken at the same sample, split and step, mean over num_samples_both), difference_ci_low,
@@ -58,10 +58,11 @@ def rollouts_by_rule(
     limit: int = 50,
     offset: int = 0,
 ) -> pd.DataFrame:
-    """One row per rollout of one verdict, by run, step and sample, a page of them: which rollouts break, or keep, a rule?
+    """One row per rollout of one verdict, by run, step and sample, a page of them: which rollouts break a rule?
 
-    `rule` as in `sequence_rule`; `verdict` is one of `VERDICTS`. Columns: run_id, rollout_id, sample_id, attempt, split,
-    step, status, reward, num_tool_calls, num_tool_errors, latency_s (seconds), verdict, num_total (how many in all).
+    `rule` as in `sequence_rule`; `verdict` is one of `VERDICTS`. Columns: run_id, rollout_id, sample_id, attempt,
+    split, step, status, reward, num_tool_calls, num_tool_errors, latency_s (seconds), verdict, num_total (how many in
+    all).
 
     Raises:
         QuestionError: The rule cannot be read, or there is no such verdict.

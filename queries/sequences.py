@@ -5,8 +5,9 @@
     event     = ( "answer" | "error" | tool ) [ "(" condition { "," condition } ")" ]
     condition = "status=ok" | "status=error" | "agent=" name | "has=" text
 
-An event is a call of a tool (* stands for anything in its name; a name with blanks stands in double quotes), a call that
-failed (`error`), or that the rollout ended with an answer (`answer`). `has=` looks into the arguments, in any case.
+An event is a call of a tool (* stands for anything in its name; a name with blanks stands in double quotes), a call
+that failed (`error`), or that the rollout ended with an answer (`answer`). `has=` looks into the arguments, in any
+case.
 
     run_tests                    it is called at least once
     not delete_*                 it is never called
@@ -38,7 +39,7 @@ _TOKEN: Final = re.compile(r'\s*(?:(?P<quoted>"[^"]*")|(?P<sign>[(),=])|(?P<word
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a rule speaks of. `tool`: a name, * standing for anything; None for the answer, and for a call of any tool."""
+    """What a rule speaks of. `tool`: a name, * standing for anything; None for the answer and for any tool."""
 
     text: str
     tool: str | None = None
@@ -50,10 +51,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as it was read. `first` and `second` in the order of time; without `second` it speaks of one event alone.
+    """A rule as it was read. `first` and `second` in the order of time; without `second` it is of one event alone.
 
-    `every`: which of the two must have the other (`second` in `A before B`, `first` in `A then B`); with `is_not` the two
-    must not follow each other. `apart`: calls they lie apart at most, None = any number.
+    `every`: which of the two must have the other (`second` in `A before B`, `first` in `A then B`); with `is_not` the
+    two must not follow each other. `apart`: calls they lie apart at most, None = any number.
     """
 
     text: str
@@ -72,7 +73,7 @@ class Rule:
 
     @property
     def broken(self) -> str:
-        """Pattern of the rollouts that break it; of a single event that must occur, of those that keep it (see `kept`)."""
+        """Pattern of the rollouts that break it; of a single event that must occur, of those that keep it."""
         if self.second is None:
             return "[13]"
         n = self.apart
@@ -100,7 +101,7 @@ def rule_of(text: str) -> Rule:
 
 
 def parameter(rule: Rule, tools: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The rule as the struct that `views/tool_sequences.sql` takes; `tools`: by name in it, tools of the store it stands for."""
+    """The rule as the struct that `views/tool_sequences.sql` takes; `tools`: of each name, those it stands for."""
     events = {"first": rule.first, "second": rule.second or Event("")}
     found: dict[str, Any] = {
         "applies": rule.applies,

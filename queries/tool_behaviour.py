@@ -1,4 +1,4 @@
-"""Questions about how tools are used: calls at once and in rounds, the mix, the first call, failures and what follows."""
+"""Questions about how tools are used: calls at once and in rounds, mix, first call, failures and what follows."""
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,7 @@ def tool_profile(
     insert_after(calls, name, {f"{name}_ci_low": low, f"{name}_ci_high": high})
     frame = _joined(rounds, calls)
     if apart == "agent":
+        frame = frame[frame["num_calls"].fillna(0) > 0].reset_index(drop=True)
         frame["num_rollouts"] = frame["num_rollouts_calling"]
     return frame[_PROFILE]
 
@@ -78,7 +79,10 @@ def _intervals(frame: pd.DataFrame, counts: dict[str, tuple[str, str]]) -> None:
 
 
 def _joined(rounds: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
-    """Both answers beside each other; a group without calls has counts of 0, and one without rollouts of its own none."""
+    """Both answers beside each other; a group without calls has counts of 0, one without rollouts of its own none."""
+    # As objects: pyarrow cannot join columns of text that are empty, or NULL throughout.
+    as_objects = dict.fromkeys(("run_id", "split", "environment", "agent"), object)
+    rounds, calls = rounds.astype(as_objects), calls.astype(as_objects)
     both = calls.drop(columns=["num_samples"]).merge(
         rounds.drop(columns="num_calls"), how="outer", on=KEYS, validate="one_to_one"
     )

@@ -1,4 +1,4 @@
-"""Questions about single calls: unstable answers, huge and cut-off outputs, calls that cannot be taken back, and lists."""
+"""Questions about single calls: unstable answers, huge outputs, calls that cannot be taken back, and lists."""
 
 from typing import Any, Final
 
@@ -21,10 +21,10 @@ def unstable_tools(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFram
     """One row per run, environment and tool: how often does the same call return something else in another attempt?
 
     A call is the same with the same tool and canonical arguments, at the same sample; of each rollout its first such
-    counts. Columns: run_id, environment, tool, does (`reads`, `acts` or `unknown`, by its name), is_volatile (expected to
-    differ, by the rules `tools`), num_calls_shared (calls that two rollouts or more made), num_unstable (of these, with
-    different answers), num_samples, share (0–1), ci_low, ci_high (95 % Wilson, for as many independent calls as the
-    samples' are worth). A tool that reads may still differ because a call before it changed something.
+    counts. Columns: run_id, environment, tool, does (`reads`, `acts` or `unknown`, by its name), is_volatile (expected
+    to differ, by the rules `tools`), num_calls_shared (calls that two rollouts or more made), num_unstable (of these,
+    with different answers), num_samples, share (0–1), ci_low, ci_high (95 % Wilson, for as many independent calls as
+    the samples' are worth). A tool that reads may still differ because a call before it changed something.
     """
     frame = store.ask("unstable_tools", filters.parameters()).rename(columns={"num_pairs": "num_calls_shared"})
     add_share_interval(frame, "share", "share_sd", "num_calls_shared", "num_samples")
@@ -56,8 +56,8 @@ def tool_outputs(
 
     Columns: run_id, split, step, environment, agent, tool, num_calls, num_outputs (answers that were kept), p50_bytes,
     p95_bytes, max_bytes, sum_bytes, num_huge (of at least huge_bytes bytes, a limit of the rules `tools`),
-    num_rollouts_huge, huge_share (of num_outputs, 0–1), num_read (answers long enough to be looked through), num_truncated
-    (of these, with a text that says so, as the rules give it), truncated_share (0–1), huge_bytes.
+    num_rollouts_huge, huge_share (of num_outputs, 0–1), num_read (answers long enough to be looked through),
+    num_truncated (of these, with a text that says so, as the rules give it), truncated_share (0–1), huge_bytes.
 
     Raises:
         QuestionError: There is no such grouping, or the rules cannot be read.
@@ -71,11 +71,11 @@ def tool_outputs(
 def destructive_calls(
     store: Reading, filters: Filters = EVERYTHING, *, rule: str | None = None, limit: int = 50, offset: int = 0
 ) -> pd.DataFrame:
-    """One row per call that cannot be taken back, by run, step, rollout and order in it, a page of them: which are these?
+    """One row per call that cannot be taken back, by run, step and rollout, a page of them: which are these?
 
-    By the rules `tools` (`observatory rules tools`), or one of them by its name. Columns: run_id, rollout_id, split, step,
-    environment, agent, rule, tool, arguments (first 500 characters), is_ok (it did not fail), call_index, num_total (how
-    many there are).
+    By the rules `tools` (`observatory rules tools`), or one of them by its name. Columns: run_id, rollout_id, split,
+    step, environment, agent, rule, tool, arguments (first 500 characters), is_ok (it did not fail), call_index,
+    num_total (how many there are).
 
     Raises:
         QuestionError: There is no such rule, or the rules cannot be read.
@@ -93,8 +93,8 @@ def destructive_rates(
     """One row per run (split, step, as `by` says; each `apart` by environment or agent) and rule that matches a call: how many rollouts make calls that cannot be taken back?
 
     Columns: run_id, split, step, environment, agent, rule, num_rollouts (whose calls are known), num_samples,
-    num_rollouts_hit, share (0–1), ci_low, ci_high (95 % Wilson, for as many independent rollouts as the samples' attempts
-    are worth), num_calls, num_ok (of these, that did not fail).
+    num_rollouts_hit, share (0–1), ci_low, ci_high (95 % Wilson, for as many independent rollouts as the samples'
+    attempts are worth), num_calls, num_ok (of these, that did not fail).
 
     Raises:
         QuestionError: There is no such grouping, or the rules cannot be read.

@@ -1,4 +1,4 @@
-"""The rulebook `tools`, read strictly: which calls cannot be taken back, kinds of errors, volatile tools, huge outputs."""
+"""The rulebook `tools`, read strictly: calls that cannot be taken back, kinds of errors, volatile tools, outputs."""
 
 import re
 from collections.abc import Iterable

@@ -92,7 +92,7 @@ def tool_mix_moves(
 
     Raises:
         QuestionError: An arm is not there.
-    """  # noqa: E501 - the columns stand as they are
+    """
     mix = _mix(store, comparison(store, baseline, candidate, split, environments, pair_by))
     sides = mix.baseline, mix.candidate
     totals = [float(each.sum()) for each in sides]

@@ -61,7 +61,7 @@ samples = data.ask("compare_samples", **chosen.judged)
 slices = data.ask("compare_slices", **chosen.paired, cost=chosen.cost)
 with top:
     parts.verdict(f"{compare_words.verdict(measures, failures, chosen.cost)} {claim_words.claim(claims)}")
-    for each in compare_cautions.cautions(measures, failures, checks):
+    for each in [*compare_cautions.cautions(measures, failures, checks), *compare_view.opposite(chosen)]:
         parts.warning(each)
     parts.figures(compare_words.figures(measures))
     st.caption(parts.plain(claim_words.worst_slice(slices)))

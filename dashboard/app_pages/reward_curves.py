@@ -29,7 +29,7 @@ for caution in (
     curve_words.failures(lead, names),
     curve_words.disagreement(agreement, names),
     curve_words.unscored(lead),
-    curve_words.environments(environments),
+    *curve_panels.environments(environments, filters, split, names),
     curve_words.too_many(drawn_runs(lead)["run_id"].nunique(), lead["run_id"].nunique()),
 ):
     parts.warning(caution)

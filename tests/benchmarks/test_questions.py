@@ -67,7 +67,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     runs = {"baseline": ONE_RUN, "candidate": OTHER_RUN}
     several = (f"{ONE_RUN}@0", ONE_RUN, f"{OTHER_RUN}@0", OTHER_RUN)
     compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
-    compared += ("compare_quadrants", "compare_power")
+    compared += ("compare_quadrants", "compare_power", "compare_opposite")
     learned = ("learnability_summary", "dead_samples", "learnability", "signal_by_group_size", "attempt_curve")
     curves = [
         *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
@@ -76,6 +76,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         *(Asked(name, chosen) for name in ("behaviour_by_step", "stop_reasons_by_step")),
         Asked("reported_metrics", chosen, {"only_reward": True}),
         Asked("reward_curve", chosen, {"by_environment": True}),
+        *(Asked("opposite_movements", chosen, {"apart": each}) for each in ("environment", "agent")),
     ]
     by_split = Asked("distribution_summary", chosen, {"measure": "reward", "by": "split"})
     above, held = {"threshold": 10.0}, "tool_calls<=10; p95(latency_s)<=60; messages<=100"
@@ -97,6 +98,17 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             Asked("contract_penalties", valid, {"limits": held, "by": "step"}),
             *(Asked("tail_rollouts", one, above), Asked("contract_moves", None, sides | {"limits": held})),
             Asked("contract_moved_samples", None, sides | {"limits": "tool_calls<=10"}),
+        ],
+        "Tool behaviour": [
+            *(
+                Asked(each, valid)
+                for each in ("tool_profile", "tool_mix", "first_calls", "tool_errors", "unknown_tools")
+            ),
+            *(Asked(each, valid) for each in ("after_errors", "tool_outputs", "unstable_tools", "unstable_calls")),
+            *(Asked(each, valid) for each in ("destructive_rates", "destructive_calls")),
+            Asked("sequence_rule", valid, {"rule": "run_tests before answer"}),
+            *(Asked("opposite_movements", valid, {"apart": each}) for each in ("environment", "agent")),
+            *(Asked(each, None, sides) for each in ("tool_mix_shift", "tool_mix_moves")),
         ],
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],

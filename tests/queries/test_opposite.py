@@ -76,7 +76,8 @@ def test_agents_of_one_rollout_have_calls_of_their_own(tmp_path: Path) -> None:
     assert frame["total_delta"].tolist() == [0.25, 0.25]
     assert set(frame["measure"]) == {"tool_calls"}
     # Every sample's lead lost as much: without a spread there is no test, and nothing is said to move.
-    assert frame["moves"].tolist() == [None, "up"]
+    assert frame.loc["worker", "moves"] == "up"
+    assert pd.isna(frame.loc["lead", "moves"])
     assert not frame["is_opposite"].any()
 
 
