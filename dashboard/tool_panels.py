@@ -106,7 +106,7 @@ def _rule(filters: Filters, by: str, apart: str | None) -> None:
     labels = tool_words.groups(judged, data.run_names())
     figure = tool_charts.share_figure(judged, labels, "rollouts that keep the rule", value="rate", count="num_kept")
     points = parts.plot(
-        figure, "sequence_rule", frame, select=True, alt="Share of rollouts that keep the rule, by group"
+        figure, "sequence_rule_plot", frame, select=True, alt="Share of rollouts that keep the rule, by group"
     )
     own = narrowed(filters, points[0]) if points else filters
     sides = {"broken": "that break it", "kept": "that keep it", "not applicable": "it says nothing of"}
@@ -125,7 +125,7 @@ def _mix(filters: Filters, by: str, apart: str | None) -> None:
     runs = sorted(set(frame["run_id"]))
     known = data.ask("arms")
     known = known[known["run_id"].isin(runs) & known["step"].notna()]
-    pairs = {run: rows for run, rows in known.groupby("run_id") if rows["step"].nunique() > 1}
+    pairs = {str(run): rows for run, rows in known.groupby("run_id") if rows["step"].nunique() > 1}
     with st.expander("How the mix shifted from the first step to the last"):
         if not pairs:
             st.caption("No run shown here has two steps to compare.")

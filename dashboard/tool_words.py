@@ -159,7 +159,7 @@ def unstable(tools: pd.DataFrame) -> str:
     shared, differ = int(tools["num_calls_shared"].sum()), int(tools["num_unstable"].sum())
     if not shared:
         return "No call is made by two attempts at the same sample, so that answers could be compared."
-    odd = tools[(tools["does"] == "reads") & ~tools["is_volatile"].astype(bool) & (tools["num_unstable"] > 0)]
+    odd = tools[tools["is_reading"].astype(bool) & ~tools["is_volatile"].astype(bool) & (tools["num_unstable"] > 0)]
     named = ", ".join(dict.fromkeys(str(each) for each in odd["tool"].head(MAX_NAMED)))
     reads = (
         f" Tools that only read are among them: {named}; a call before may have changed what they read."

@@ -112,8 +112,8 @@ def _of_run(rows: pd.DataFrame) -> pd.DataFrame:
     parts = parts[parts.groupby("measure")["part"].transform("nunique") > 1]
     parts["p_value_holm"] = holm(parts["p_value"].to_numpy(float))
     shown = (parts["p_value_holm"] < LEVEL).to_numpy(bool)
-    moves = np.where(parts["delta_mean"].to_numpy(float) > 0, "up", "down").astype(object)
-    parts["moves"] = np.where(shown, moves, None)
+    moves = ["up" if each > 0 else "down" for each in parts["delta_mean"]]
+    parts["moves"] = [move if is_shown else None for move, is_shown in zip(moves, shown, strict=True)]
     pieces = [_beside_total(each, rows) for _, each in parts.groupby("measure", sort=False)]
     return pd.concat(pieces) if pieces else parts
 

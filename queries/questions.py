@@ -34,8 +34,8 @@ from queries.integrity import integrity_findings, integrity_rules, integrity_ver
 from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
-from queries.prices import prices
 from queries.opposite import compare_opposite, opposite_movements
+from queries.prices import prices
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
 from queries.reward_parts import reward_gates, reward_parts, reward_waterfall
@@ -51,7 +51,6 @@ from queries.setting_effects import setting_effect
 from queries.several_arms import arm_facts, compare_several
 from queries.slices import compare_slices
 from queries.time_shares import time_shares
-from queries.trainer_sizes import trainer_sizes
 from queries.tool_behaviour import after_errors, first_calls, tool_errors, tool_mix, tool_profile, unknown_tools
 from queries.tool_calls import (
     destructive_calls,
@@ -63,6 +62,7 @@ from queries.tool_calls import (
     unstable_tools,
 )
 from queries.tool_shift import tool_mix_moves, tool_mix_shift
+from queries.trainer_sizes import trainer_sizes
 from queries.trajectory import (
     rollout_run,
     trajectory_facts,

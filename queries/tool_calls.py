@@ -5,7 +5,6 @@ from typing import Any, Final
 import pandas as pd
 
 from ingest.errors import QuestionError
-from ingest.repeats import tool_kind
 from queries.connection import Reading
 from queries.filters import EVERYTHING, Filters
 from queries.rates import add_share_interval, check_groups
@@ -21,8 +20,8 @@ def unstable_tools(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFram
     """One row per run, environment and tool: how often does the same call return something else in another attempt?
 
     A call is the same with the same tool and canonical arguments, at the same sample; of each rollout its first such
-    counts. Columns: run_id, environment, tool, does (`reads`, `acts` or `unknown`, by its name), is_volatile (expected
-    to differ, by the rules `tools`), num_calls_shared (calls that two rollouts or more made), num_unstable (of these,
+    counts. Columns: run_id, environment, tool, is_reading (it only reads) and is_volatile (expected to differ), both by
+    the rules `tools`, num_calls_shared (calls that two rollouts or more made), num_unstable (of these,
     with different answers), num_samples, share (0–1), ci_low, ci_high (95 % Wilson, for as many independent calls as
     the samples' are worth). A tool that reads may still differ because a call before it changed something.
     """
@@ -34,18 +33,18 @@ def unstable_tools(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFram
 def unstable_calls(store: Reading, filters: Filters = EVERYTHING, *, limit: int = 50, offset: int = 0) -> pd.DataFrame:
     """One row per sample and call whose answer differs between attempts, the most different ones first, a page of them.
 
-    Columns: run_id, environment, sample_id, tool, does, is_volatile (as in `unstable_tools`), num_rollouts (that make
-    it), num_outputs (different answers), example_arguments (first 500 characters), rollout_id, other_rollout_id (two
-    whose answers differ), arguments_hash, num_total (how many there are).
+    Columns: run_id, environment, sample_id, tool, is_reading, is_volatile (as in `unstable_tools`), num_rollouts
+    (that make it), num_outputs (different answers), example_arguments (first 500 characters), rollout_id,
+    other_rollout_id (two whose answers differ), arguments_hash, num_total (how many there are).
     """
     return _described(store, store.ask("unstable_calls", {**filters.parameters(), "limit": limit, "offset": offset}))
 
 
 def _described(store: Reading, frame: pd.DataFrame) -> pd.DataFrame:
-    volatile = set(matched(known_tools(store), tool_rules(store).volatile))
+    rules, tools = tool_rules(store), known_tools(store)
     at = list(frame.columns).index("tool") + 1
-    frame.insert(at, "does", [tool_kind(each) for each in frame["tool"]])
-    frame.insert(at + 1, "is_volatile", frame["tool"].isin(volatile).astype(bool))
+    for place, (name, patterns) in enumerate((("is_reading", rules.reads), ("is_volatile", rules.volatile))):
+        frame.insert(at + place, name, frame["tool"].isin(matched(tools, patterns)).astype(bool))
     return frame
 
 
@@ -107,16 +106,14 @@ def destructive_rates(
 def _rules(store: Reading) -> dict[str, Any]:
     """The destructive rules as parameters: each with the tools of the store that it names."""
     tools = known_tools(store)
-    rules = [
-        {"name": each.name, "tools": matched(tools, each.tools), "arguments": each.arguments}
-        for each in tool_rules(store).destructive
-    ]
-    searched = [each for each in rules if each["arguments"] is not None]
+    found = tool_rules(store).destructive
+    held = [(each, matched(tools, each.tools)) for each in found]
+    rules = [{"name": each.name, "tools": own, "arguments": each.arguments} for each, own in held]
     return {
         "rules": rules or [{"name": "", "tools": [], "arguments": None}],
-        "pattern": "|".join(f"(?:{each['arguments']})" for each in searched) or NEVER,
-        "named": sorted({tool for each in rules if each["arguments"] is None for tool in each["tools"]}),
-        "searched": sorted({tool for each in searched for tool in each["tools"]}),
+        "pattern": "|".join(f"(?:{each.arguments})" for each in found if each.arguments is not None) or NEVER,
+        "named": sorted({tool for each, own in held if each.arguments is None for tool in own}),
+        "searched": sorted({tool for each, own in held if each.arguments is not None for tool in own}),
     }
 
 

@@ -31,6 +31,7 @@ class ToolRules:
     origin: str
     destructive: tuple[Destructive, ...]
     errors: tuple[str, str, str]
+    reads: tuple[str, ...]
     volatile: tuple[str, ...]
     huge_bytes: int
     read_bytes: int
@@ -64,9 +65,11 @@ def _read(store: Reading, text: str) -> ToolRules:
     """The rules of a text that is in force, checked once."""
     reader = _Reader(store, rulebook(store.root, NAME))
     content = reader.book.content
-    reader.only(content, {"destructive", "errors", "volatile", "outputs"}, "rules of tools")
-    errors, volatile, outputs = (reader.table(content, each) for each in ("errors", "volatile", "outputs"))
+    reader.only(content, {"destructive", "errors", "reads", "volatile", "outputs"}, "rules of tools")
+    errors, outputs = (reader.table(content, each) for each in ("errors", "outputs"))
+    reads, volatile = (reader.table(content, each) for each in ("reads", "volatile"))
     reader.only(errors, set(ERRORS), "errors")
+    reader.only(reads, {"tools"}, "reads")
     reader.only(volatile, {"tools"}, "volatile")
     reader.only(outputs, {"huge_bytes", "read_bytes", "truncated"}, "outputs")
     rules = content.get("destructive", [])
@@ -77,6 +80,7 @@ def _read(store: Reading, text: str) -> ToolRules:
         origin=reader.book.origin,
         destructive=tuple(reader.destructive(each) for each in rules),
         errors=(unknown, invalid, timeout),
+        reads=reader.tools(reads) if reads else (),
         volatile=reader.tools(volatile) if volatile else (),
         huge_bytes=reader.whole(outputs, "huge_bytes", 40_000),
         read_bytes=reader.whole(outputs, "read_bytes", 200),

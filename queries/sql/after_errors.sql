@@ -24,7 +24,11 @@ WITH per_sample AS (
 
 groups AS (
     SELECT run_id, split, step, environment, agent, sum(num) AS num, sum(num * num) AS num_2, count(*) AS num_units
-    FROM (SELECT run_id, split, step, environment, agent, unit, any_value(num) AS num FROM per_sample GROUP BY run_id, split, step, environment, agent, unit)
+    FROM (
+        SELECT run_id, split, step, environment, agent, unit, any_value(num) AS num
+        FROM per_sample
+        GROUP BY run_id, split, step, environment, agent, unit
+    )
     GROUP BY run_id, split, step, environment, agent
 )
 

@@ -34,20 +34,24 @@ values_of AS (
     FROM r
     GROUP BY ALL
     UNION ALL
-    SELECT run_id, step, unit, 'tool_calls', environment, FALSE, avg(num_tool_calls)
+    SELECT run_id, step, unit, 'tool_calls' AS measure, environment AS part, FALSE AS is_total,
+        avg(num_tool_calls) AS value
     FROM r
     WHERE $apart = 'environment'
     GROUP BY ALL
     UNION ALL
-    SELECT k.run_id, k.step, k.unit, 'tool_calls', a.agent, FALSE, coalesce(c.num, 0) / k.num
+    SELECT k.run_id, k.step, k.unit, 'tool_calls' AS measure, a.agent AS part, FALSE AS is_total,
+        coalesce(c.num, 0) / k.num AS value
     FROM known AS k
     INNER JOIN (SELECT DISTINCT run_id, agent FROM calls) AS a ON k.run_id = a.run_id
     LEFT JOIN calls AS c ON k.run_id = c.run_id AND k.step = c.step AND k.unit = c.unit AND a.agent = c.agent
     UNION ALL
-    SELECT run_id, step, unit, 'reward', NULL, TRUE, avg(reward) FROM r
+    SELECT run_id, step, unit, 'reward' AS measure, NULL AS part, TRUE AS is_total, avg(reward) AS value
+    FROM r
     GROUP BY ALL
     UNION ALL
-    SELECT run_id, step, unit, 'tool_calls', NULL, TRUE, avg(num_tool_calls) FROM r
+    SELECT run_id, step, unit, 'tool_calls' AS measure, NULL AS part, TRUE AS is_total, avg(num_tool_calls) AS value
+    FROM r
     GROUP BY ALL
 )
 

@@ -19,7 +19,11 @@ counted AS (
 
 groups AS (
     SELECT run_id, split, step, environment, agent, sum(num) AS num, sum(num * num) AS num_2, count(*) AS num_units
-    FROM (SELECT run_id, split, step, environment, agent, unit, any_value(num) AS num FROM counted GROUP BY run_id, split, step, environment, agent, unit)
+    FROM (
+        SELECT run_id, split, step, environment, agent, unit, any_value(num) AS num
+        FROM counted
+        GROUP BY run_id, split, step, environment, agent, unit
+    )
     GROUP BY run_id, split, step, environment, agent
 ),
 

@@ -24,7 +24,11 @@ offered AS (
     SELECT DISTINCT
         l.run_id,
         coalesce(e.value ->> '$.function.name', e.value ->> '$.name', e.value ->> '$') AS tool
-    FROM (SELECT DISTINCT run_id, tools FROM lists WHERE json_type(tools) = 'ARRAY') AS l,
+    FROM (
+        SELECT DISTINCT run_id, tools
+        FROM lists
+        WHERE json_type(tools) = 'ARRAY'
+    ) AS l,
         json_each(l.tools) AS e
 )
 

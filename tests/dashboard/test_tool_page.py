@@ -79,8 +79,8 @@ def test_movements_that_cancel_are_said_where_rewards_are_shown(
     store = build_store(tmp_path, rows)
     (said,) = opposite_words.opposite(opposite_movements(store), {"r": "zava"})
     assert said.startswith(
-        "zava: the reward of environments moves in opposite directions from step 0 to 1: down −0.334 [−0.345, −0.323], "
-        "up +0.316 [0.305, 0.327]; in the total 97 % of this cancels"
+        "zava: the reward of environments moves in opposite directions from step 0 to 1: down −0.334 [−0.346, −0.322], "
+        "up +0.316 [0.304, 0.328]; in the total 97 % of this cancels"
     )
     for name in ("reward_curves", "tool_behaviour"):
         assert "moves in opposite directions" in page(tmp_path, monkeypatch, name)
@@ -109,7 +109,7 @@ def test_a_rule_in_words(tmp_path: Path) -> None:
     rows = [of(sample, tool=tool) for sample in range(3) for tool in ("test", "other")]
     frame = sequence_rule(build_store(tmp_path, rows), rule="test before answer")
     assert tool_words.rule(frame, ["zava"], "test before answer") == (
-        "Rule “test before answer”. zava: 50 % [15 %, 85 %] of 6 rollouts keep it; 3 samples with both and rewards: "
+        "Rule “test before answer”. zava: 50 % [13 %, 87 %] of 6 rollouts keep it; 3 samples with both and rewards: "
         "too few, or too alike, for an interval."
     )
     told = frame.assign(difference_mean=0.2, difference_ci_low=0.1, difference_ci_high=0.3)

@@ -161,7 +161,7 @@ def test_the_same_call_with_other_answers_in_other_attempts(tmp_path: Path) -> N
     assert tools["num_calls_shared"].to_dict() == {"current_time": 1, "read": 1}
     assert tools["share"].to_dict() == {"current_time": 1.0, "read": 0.0}
     assert tools["is_volatile"].to_dict() == {"current_time": True, "read": False}
-    assert tools["does"].to_dict() == {"current_time": "unknown", "read": "reads"}
+    assert tools["is_reading"].to_dict() == {"current_time": False, "read": True}
     calls = unstable_calls(store)
     assert calls[["sample_id", "tool", "num_rollouts", "num_outputs", "num_total"]].values.tolist() == [
         ["a", "current_time", 2, 2, 1]
