@@ -8,10 +8,13 @@ import pandas as pd
 from dashboard.rows import by, by_run, records, texts
 from dashboard.run_words import reward_name
 from dashboard.words import ends, number, percent, plural, signed, verb, whole
+from queries.stats import wilson
 
 MAX_NAMED = 3
 """Runs that get a sentence each; with more, one sentence speaks of all."""
 MUCH_FAILED = 0.05
+ALIKE = 0.01
+"""Rates of failures that differ by less count as alike, as in a comparison of arms."""
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -112,6 +115,24 @@ def failures(curve: pd.DataFrame, names: Mapping[str, str]) -> str:
                 f"infrastructure or grader error, {whole(scored)} of them with a reward."
             )
     return " ".join([*parts, "Compare the curve with failures left out."]) if parts else ""
+
+
+def unlike_failures(curve: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """That infrastructure and grader failed runs at rates whose 95 % intervals do not meet; else nothing."""
+    sums = curve.groupby("run_id", sort=False)[["num_failed", "num_rollouts"]].sum()
+    if len(sums) < 2:
+        return ""
+    failed, total = sums["num_failed"].to_numpy(float), sums["num_rollouts"].to_numpy(float)
+    low, high = wilson(failed, total)
+    rates = failed / total
+    least, most = int(rates.argmin()), int(rates.argmax())
+    if low[most] <= high[least] or rates[most] - rates[least] < ALIKE:
+        return ""
+    said = [f"{names.get(str(sums.index[at]), sums.index[at])} {percent(rates[at])}" for at in (most, least)]
+    return (
+        f"Infrastructure and grader errors end {said[0]} of the rollouts and {said[1]}: runs that fail at different "
+        "rates are compared fairly only with failures left out, and within bounds (page Failures)."
+    )
 
 
 def unscored(curve: pd.DataFrame) -> str:

@@ -26,7 +26,7 @@ environments = texts(data.ask("reward_curve", filters, by_environment=True)["env
 
 parts.verdict(curve_words.verdict(changes, lead, names, split))
 for caution in (
-    curve_words.failures(lead, names),
+    *(each(lead, names) for each in (curve_words.failures, curve_words.unlike_failures)),
     curve_words.disagreement(agreement, names),
     curve_words.unscored(lead),
     *curve_panels.environments(environments, filters, split, names),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import attrition_words, failure_words
+from dashboard import attrition_words, curve_words, failure_words
 from queries.attrition import attrition, attrition_losses
 from queries.failures import failure_causes, failure_coverage, failure_rulebook
 from queries.measures import ROLLOUT_MEASURES
@@ -142,3 +142,13 @@ def shown(store: Path, monkeypatch: pytest.MonkeyPatch, page: str, **parameters:
     found.switch_page(f"app_pages/{page}.py").run()
     assert not found.exception, found.exception[0].message
     return found
+
+
+def test_curves_of_runs_that_failed_at_unlike_rates_say_so() -> None:
+    curve = pd.DataFrame({"run_id": ["a", "a", "b"], "num_failed": [10, 10, 1], "num_rollouts": [100, 100, 200]})
+    # Wilson of 20 in 200 is [6.6 %, 15 %], of 1 in 200 [0.1 %, 2.8 %].
+    assert curve_words.unlike_failures(curve, {"a": "zava"}).startswith(
+        "Infrastructure and grader errors end zava 10 % of the rollouts and b 0.5 %: runs that fail at different rates"
+    )
+    assert not curve_words.unlike_failures(curve[curve["run_id"] == "a"], {})
+    assert not curve_words.unlike_failures(curve.assign(num_failed=[10, 10, 18]), {})
