@@ -14,7 +14,7 @@ SELECT
     latency_s,
     verdict,
     count(*) OVER () AS num_total
-FROM judged_rollouts(
+FROM rollouts_under_rule(
     $rule, 'run', NULL, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
 )
 WHERE verdict = $verdict

@@ -11,7 +11,7 @@ WITH cells AS (
         count(*) FILTER (WHERE verdict = 'broken') AS num_broken,
         avg(reward) FILTER (WHERE verdict = 'kept') AS kept,
         avg(reward) FILTER (WHERE verdict = 'broken') AS broken
-    FROM judged_rollouts(
+    FROM rollouts_under_rule(
         $rule, $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
     GROUP BY run_id, split, step, environment, agent, unit, own_split, own_step

@@ -11,7 +11,7 @@ AND (p_event['has'] IS NULL OR coalesce(contains(lower(p_arguments), p_event['ha
 -- Rollouts of `grouped_rollouts` with `verdict` on a rule: `kept`, `broken`, `not applicable`, or `unknown` where the source
 -- has no messages. A rollout is spelled as a digit a call (1 = the first event, 2 = the second, 3 = both, 0 = neither), and
 -- one for its answer; patterns in it are found in linear time.
-CREATE MACRO judged_rollouts(
+CREATE MACRO rollouts_under_rule(
     p_rule, p_by, p_apart, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset,
     p_agents
 ) AS TABLE
