@@ -43,6 +43,8 @@ def health_figure(series: pd.DataFrame, patterns: pd.DataFrame, step: int, colou
         for row in records(patterns[(patterns["verdict"] == "found") & patterns["measure"].isin(part["measure"])]):
             _shade(drawn, row, span, place)
         drawn.add_vline(x=step, line={"color": charts.BAD, "width": 1.5}, **place)
+        if not part["value"].to_numpy(float, na_value=0.0).any():  # the axis of nothing but zeros would reach to −100 %
+            drawn.update_yaxes(range=[0, 0.05] if part["unit"].iloc[0] == "share" else [0, 1], **place)
         is_last = number + COLUMNS >= len(panels)
         drawn.update_xaxes(
             range=_widened(span), showticklabels=is_last, title_text="step" if is_last else None, **place
