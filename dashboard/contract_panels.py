@@ -158,9 +158,12 @@ def costs(shares: pd.DataFrame, filters: Filters, limits: str) -> None:
     """Folded: what the rollouts over the limits cost where they are judged, and their penalties."""
     keys = shares[["limit", "run_id", "split", "step"]]
     by = "step" if shares["step"].notna().any() else "split"
-    found = data.ask("contract_costs", filters, limits=limits, by=by).merge(keys)
+
+    def costly() -> pd.DataFrame:
+        return data.ask("contract_costs", filters, limits=limits, by=by).merge(keys)
+
     label = "What the rollouts over each limit cost"
-    parts.table(found, "contract_costs", label=label, on_row=opening("contract_costs", filters))
+    parts.table(costly, "contract_costs", label=label, on_row=opening("contract_costs", filters))
     penalties = data.ask("contract_penalties", filters, limits=limits, by=by).merge(keys)
     if len(penalties):
         label = "Penalties of the rollouts over each limit, and of the rest"

@@ -52,15 +52,30 @@ def leading(curve: pd.DataFrame) -> str | None:
     return next((each for each in (*LEADING, "train") if each in found), None)
 
 
+def environments(filters: Filters) -> list[str]:
+    """Environments that the filters leave rewards of; where the store knows one only, nothing has to be asked."""
+    choices = data.ask("filter_choices")
+    if (choices["field"] == "environments").sum() < 2:
+        return []
+    return texts(data.ask("reward_curve", filters, by_environment=True)["environment"])
+
+
+def of_drawn(filters: Filters, curve: pd.DataFrame) -> Filters:
+    """The filters, on the runs that are drawn where there are more: what nobody sees need not be asked."""
+    drawn = texts(drawn_runs(curve)["run_id"])
+    return filters if len(drawn) == curve["run_id"].nunique() else filters.only(*drawn)
+
+
 def of_split(frame: pd.DataFrame, split: str | None) -> pd.DataFrame:
     """The rows of a split; of no split where it is None."""
     return frame[frame["split"].isna()] if split is None else frame[frame["split"] == split]
 
 
-def train_curve(filters: Filters) -> pd.DataFrame:
-    """The train batch: all rollouts, and those that were trained on where that is known and not the same."""
+def train_curve(filters: Filters, curve: pd.DataFrame) -> pd.DataFrame:
+    """The train batch of a curve: all rollouts, and those trained on where that is known and not the same."""
     own = replace(filters, splits=("train",))
-    everything = data.ask("reward_curve", own).assign(subset=filters.subset or "batch")
+    batch = of_split(curve, "train").assign(subset=filters.subset or "batch")
+    everything = batch if filters.run_ids is None else batch[batch["run_id"].isin(filters.run_ids)]
     if filters.subset is not None or everything.empty:
         return everything
     used = data.ask("reward_curve", replace(own, subset="effective")).assign(subset="effective")
@@ -76,11 +91,14 @@ def pair(*, both: bool) -> tuple[DeltaGenerator, DeltaGenerator | None]:
     return left, right
 
 
-def environments(found: list[str], filters: Filters, split: str | None, names: dict[str, str]) -> list[str]:
+def warned(found: list[str], filters: Filters, split: str | None, names: dict[str, str]) -> list[str]:
     """That the first sentence pools environments, and which of them, or of the agents, move in opposite directions."""
     said = [curve_words.environments(found)]
-    for part in ("environment", "agent"):
-        said += opposite_words.opposite(data.ask("opposite_movements", filters, split=split or "", apart=part), names)
+    agents = (data.ask("filter_choices")["field"] == "agents").sum()
+    for part, num in (("environment", len(found)), ("agent", agents)):
+        if num > 1:
+            moved = data.ask("opposite_movements", filters, split=split or "", apart=part)
+            said += opposite_words.opposite(moved, names)
     return said
 
 
@@ -162,11 +180,16 @@ def _endings(filters: Filters, split: str | None, looks: Looks) -> None:
 
 def scores(filters: Filters, split: str | None, looks: Looks) -> None:
     """Folded: each grader's score over steps."""
-    found = of_split(data.ask("scores_by_step", filters), split)
-    found = drawn_runs(found[found["step"].notna()])
-    if found["step"].nunique() < 2:
+    if not data.ask("coverage", filters)["num_scores"].sum():
         return
-    with st.expander(f"Sub-scores per grader ({found['grader'].nunique()})"):
+    with parts.fold("Sub-scores per grader", "scores_open") as folded:
+        if not folded.open:
+            return
+        found = of_split(data.ask("scores_by_step", filters), split)
+        found = drawn_runs(found[found["step"].notna()])
+        if found["step"].nunique() < 2:
+            st.caption("Scores of fewer than two steps make no curve; a trajectory lists those of its rollout.")
+            return
         names = texts(found["grader"])
         shown = found[found["grader"].isin(names[:MOST_GRADERS])]
         if len(names) > MOST_GRADERS:

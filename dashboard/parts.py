@@ -16,7 +16,7 @@ import streamlit as st
 
 from dashboard import actions, charts, data, picks
 from dashboard.markup import INVISIBLE, visible
-from dashboard.tables import csv_button, rollout_list, table
+from dashboard.tables import csv_button, fold, rollout_list, table
 from ingest.errors import ObservatoryError, SnapshotError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&@/])")
@@ -243,6 +243,7 @@ __all__ = [
     "empty",
     "failure",
     "figures",
+    "fold",
     "header",
     "how",
     "missing",

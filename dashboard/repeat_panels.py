@@ -100,15 +100,19 @@ def patterns(filters: Filters, names: dict[str, str]) -> None:
 
 def loops(filters: Filters, total: int) -> None:
     """Folded: the rollouts with the longest loops."""
-    found = data.ask("loops", filters)
-    with st.expander("Loops", expanded=False):
+    with parts.fold("Loops", "loops_open") as folded:
+        if not folded.open:
+            return
+        found = data.ask("loops", filters)
         st.markdown(parts.plain(repeat_words.loops(found, total)))
         listed("loops", "with a loop, the longest first", "loops", filters)
 
 
 def transitions(filters: Filters, looks: Looks, runs: list[str]) -> None:
     """Folded: which tool follows which, in one run."""
-    with st.expander("Which tool follows which"):
+    with parts.fold("Which tool follows which", "transitions_open") as folded:
+        if not folded.open:
+            return
         run_id = (
             runs[0] if len(runs) == 1 else choice("Run", {each: looks.name(each) for each in runs}, "transition_run")
         )

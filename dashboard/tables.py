@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from dashboard import data
 from dashboard.cells import Format, fixed, written
@@ -20,7 +21,7 @@ from dashboard.rows import records
 from dashboard.words import NOTHING
 from queries.redaction import redacted_frame
 
-FILTERS: Final = ("run", "split", "from", "to", "status", "tool", "environment", "subset", "snapshot")
+FILTERS: Final = ("run", "split", "from", "to", "status", "tool", "environment", "agent", "subset", "snapshot")
 """Parameters that every page shares (see `sidebar.KEYS`)."""
 _UNITS = {"s": "s", "usd": "US$", "bytes": "bytes", "rate": "0–1", "share": "0–1", "at": "UTC"}
 _KEPT = ("rate", "share")
@@ -35,8 +36,13 @@ def heading(column: str) -> str:
     return f"{' '.join([*stem, last] if last in _KEPT else stem)}, {_UNITS[last]}"
 
 
+def fold(label: str, key: str) -> ExpanderContainer:
+    """A folded part whose state is in the address; what is in it need not be asked for until it is `.open`."""
+    return st.expander(label, key=key, bind="query-params")
+
+
 def table(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | Callable[[], pd.DataFrame],
     name: str,
     *,
     columns: Mapping[str, Any] | None = None,
@@ -47,11 +53,19 @@ def table(
 ) -> None:
     """Folded: the numbers behind what is shown, with units in the headers and CSV and Parquet to download.
 
+    A frame given as a function is asked for only once the table is open: for what costs time and few look at.
     `columns` overrides the configuration of single columns (`st.column_config`), `formats` how their numbers are
     written (`cells`). `on_row` makes rows selectable: it
     draws what is behind the selected one, given as a dictionary.
     """
-    with st.expander(label, expanded=expanded, key=f"table_{name}"):
+    if callable(frame):
+        with fold(label, f"table_{name}") as folded:
+            if not folded.open:
+                return
+            frame = frame()
+    else:
+        folded = st.expander(label, expanded=expanded, key=f"table_{name}")
+    with folded:
         row = rows(frame, name, alt=label, columns=columns, formats=formats, select=on_row is not None)
         downloads(frame, name)
         if on_row is not None and row is not None:

@@ -57,16 +57,22 @@ def survival(
         QuestionError: There is no such measure or grouping.
     """
     names = ["value", "share_at_least", "band_low", "band_high", "num_at_least", "num_rollouts"]
-    frames = [pd.DataFrame(columns=[*_KEYS, *names])]
+    keys, curves = [], []
     for group in groups(store, filters, measure, by):
         curve = empirical(group.values, samples=group.samples)
         at_least = np.concatenate(([1.0], curve.above[:-1]))
-        low, high = curve.band(at_least)
         kept = thinned(-np.log(at_least), MAX_POINTS)
-        points = {"value": curve.x, "share_at_least": at_least, "band_low": low, "band_high": high}
-        num = {"num_at_least": np.rint(at_least[kept] * curve.num).astype(int), "num_rollouts": curve.num}
-        frames.append(pd.DataFrame({**group.keys, **{name: each[kept] for name, each in points.items()}, **num}))
-    return frames[0] if len(frames) == 1 else pd.concat(frames[1:], ignore_index=True)
+        shown = at_least[kept]
+        low, high = curve.band(shown)
+        num_at_least, num = np.rint(shown * curve.num), np.full(shown.size, curve.num)
+        keys.append(group.keys)
+        curves.append((curve.x[kept], shown, low, high, num_at_least, num))
+    if not curves:
+        return pd.DataFrame(columns=[*_KEYS, *names])
+    whose = np.repeat(np.arange(len(keys)), [each[0].size for each in curves])
+    frame = pd.DataFrame(keys, columns=_KEYS).astype({"step": "Int64"}).take(whose).reset_index(drop=True)
+    columns = dict(zip(names, map(np.concatenate, zip(*curves, strict=True)), strict=True))
+    return frame.assign(**columns).astype({"num_at_least": int, "num_rollouts": int})
 
 
 def tail_share(

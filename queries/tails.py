@@ -5,6 +5,7 @@ that n rollouts say less than n independent ones: how many they are worth (`effe
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, isfinite, log, sqrt
 from typing import Literal
 
@@ -126,11 +127,15 @@ def _effective(within: NDArray[np.bool_], codes: Codes, attempts: Floats) -> flo
     return max(1.0, float((worth if independent else fewest) * few**2))
 
 
+@lru_cache(maxsize=4096)
 def _ranks(n: int, p: float, tail: float) -> tuple[int, int]:
     """Innermost ranks (from 1) that leave at most `tail` on either side; they exist when n ≥ `num_needed`."""
-    cumulative = special.bdtr(np.arange(n, dtype=np.float64), n, p)
-    low = int(np.searchsorted(cumulative, tail, side="right"))
-    high = int(np.searchsorted(cumulative, 1 - tail, side="left")) + 1
+    # Far more than `tail` lies within ten deviations of the middle: beyond, nothing has to be looked at.
+    reach = 10 * sqrt(n * p * (1 - p)) + 10
+    first, last = max(0, int(n * p - reach)), min(n, int(n * p + reach))
+    cumulative = special.bdtr(np.arange(first, last, dtype=np.float64), n, p)
+    low = first + int(np.searchsorted(cumulative, tail, side="right"))
+    high = first + int(np.searchsorted(cumulative, 1 - tail, side="left")) + 1
     # Rounding at the very smallest n must not step outside the values.
     return max(low, 1), min(high, n)
 

@@ -12,7 +12,7 @@ names = data.run_names()
 looks = Looks(names, data.baseline())
 top = st.container()
 filters = measured.scoped(data.filters(), "run", can_group=False)
-data.ask_ahead(filters, "repeats_by_step", "repeats_by_tool", "repeat_patterns", "loops")
+data.ask_ahead(filters, "repeats_by_step", "repeats_by_tool", "repeat_patterns")
 by_step = data.ask("repeats_by_step", filters)
 known = by_step[by_step["num_rollouts"] > 0]
 

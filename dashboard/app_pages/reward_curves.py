@@ -10,7 +10,6 @@ from dashboard.selection import opening, rollouts_behind
 parts.header(__doc__ or "")
 filters, names = data.filters(), data.run_names()
 looks = charts_curves.Looks(names, data.baseline())
-data.ask_ahead(filters, "reward_curve", "scores_by_step", "behaviour_by_step", "reward_agreement", "reported_metrics")
 curve = data.ask("reward_curve", filters)
 reported = data.ask("reported_metrics", filters, only_reward=True)
 if curve.empty and reported.empty:
@@ -19,18 +18,19 @@ if curve.empty and reported.empty:
 
 split = curve_panels.leading(curve) if len(curve) else next(iter(texts(reported["split"])), None)
 lead = curve_panels.of_split(curve, split)
-changes = data.ask("step_deltas", filters, split=split or "")
-best = data.ask("best_step", filters, split=split or "")
+num_runs, filters = lead["run_id"].nunique(), curve_panels.of_drawn(filters, lead)
+lead = drawn_runs(lead)
+changes, best = (data.ask(each, filters, split=split or "") for each in ("step_deltas", "best_step"))
 agreement = data.ask("reward_agreement", filters)
-environments = texts(data.ask("reward_curve", filters, by_environment=True)["environment"])
+environments = curve_panels.environments(filters)
 
 parts.verdict(curve_words.verdict(changes, lead, names, split))
 for caution in (
     *(each(lead, names) for each in (curve_words.failures, curve_words.unlike_failures)),
     curve_words.disagreement(agreement, names),
     curve_words.unscored(lead),
-    *curve_panels.environments(environments, filters, split, names),
-    curve_words.too_many(drawn_runs(lead)["run_id"].nunique(), lead["run_id"].nunique()),
+    *curve_panels.warned(environments, filters, split, names),
+    curve_words.too_many(lead["run_id"].nunique(), num_runs),
 ):
     parts.warning(caution)
 curve_panels.figures(changes, best, lead, split)
@@ -44,7 +44,7 @@ view = st.segmented_control(
 )
 series = charts_curves.REWARD_MASKED if view == "left out" else charts_curves.REWARD
 checkpoints = data.ask("checkpoints", filters)
-batch = curve_panels.train_curve(filters)
+batch = curve_panels.train_curve(filters, curve)
 main, beside = curve_panels.pair(both=len(batch) > 0 and split != "train")
 with main:
     st.subheader(reward_name(split).capitalize(), anchor=False)

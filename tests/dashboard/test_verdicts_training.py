@@ -25,7 +25,7 @@ def level(reward: float | None, **values: Any) -> pd.DataFrame:
 def test_a_change_is_told_with_its_interval_and_n() -> None:
     changes = deltas((0, 0.43, 10, 0.0, None, None), (18, 0.7215, 10, 0.2918, 0.0687, 0.515))
     assert curve_words.verdict(changes, level(0.7), NAMES, "valid") == (
-        "zava: validation reward went from 0.430 at step 0 to 0.722 at step 18: +0.292 [0.0687, 0.515] over 10 paired "
+        "zava: validation reward went from 0.430 at step 0 to 0.722 at step 18: +0.292 [0.069, 0.515] over 10 paired "
         "samples."
     )
 
