@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ingest.catalog import scan
 from ingest.finish import Finish, connected, rows, staged, summaries
+from ingest.later_scores import LaterScores
 from ingest.parquet_files import read_written
 from ingest.reading import parse_json
 from ingest.schema import INGESTS, PARTS, TABLES
@@ -24,7 +25,7 @@ from ingest.sources.base import Fragment, Reject, Source
 from ingest.staging import AS_PARQUET, Overrides, PartStager, Stager, Tally
 from ingest.store import Store
 
-READER_VERSION = "3"
+READER_VERSION = "4"
 """Raised when what is read from the same bytes changes: unchanged files are then read again."""
 FEW_FILES = 8
 """More small staged files than this a run are joined when they are written."""
@@ -210,23 +211,30 @@ def _join(store: Store, batch: Batch, run_ids: Sequence[str], outcome: Outcome, 
         "CREATE TABLE replaced AS SELECT unnest($ids::VARCHAR[]) AS source_id", {"ids": list(batch.sources)}
     )
     old = f"UNION ALL BY NAME FROM {scan(PARTS, kept)} WHERE source_id NOT IN (FROM replaced)" if kept else ""
+    connection.execute(f"CREATE VIEW fragments AS FROM fresh {old}")
+    later = LaterScores(store, batch.folders, run_ids, connection)
     ordered = connection.sql(
-        f"FROM fresh {old} ORDER BY run_id, source_format, rollout_key, time NULLS LAST, source_id, position"
+        "FROM fragments ORDER BY run_id, source_format, rollout_key, time NULLS LAST, source_id, position"
     )
     (own / "joined").mkdir()
     stager = Stager(own / "joined")
     for (run_id, source_format, key), fragments in _grouped(ordered.to_arrow_reader(PARTS_ROWS)):
         part = PartStager(stager, JOINED + run_id, source_format, run_id, Overrides(run=run_id))
+        joined = source_named(source_format)
         try:
-            for record in source_named(source_format).join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
+            if (found := later.of(run_id, key)) is not None:
+                part.add_scores(run_id, found[0], joined.later_scores(fragments, found[1]))  # type: ignore[attr-defined]  # as `join`
+                continue
+            for record in joined.join(key, fragments):  # type: ignore[attr-defined]  # sources with fragments have `join`
                 part.add(record)
         except MemoryError:
             raise
         except Exception as error:  # one rollout's hostile pieces must not take the others down
             part.reject(Reject(f"unexpected {type(error).__name__}: {error}", key))
-        outcome.notes += part.tally.notes
-        for (_, name), count in part.tally.rows.items():
-            outcome.rows[name] += count
+        finally:
+            outcome.notes += part.tally.notes
+            for (_, name), count in part.tally.rows.items():
+                outcome.rows[name] += count
     stager.close()
     return True
 

@@ -5,7 +5,7 @@ and reading that. It reads no file.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha1
 from typing import Any
 
@@ -53,7 +53,7 @@ def _rollout(line: Values, place: Place) -> list[Record]:
         return [Fragment(values["native_id"], line, place.position, moment, run)]
     talk = _trajectory(messages, calls, place)
     sample = sample_of(values, run, messages, place)
-    rows = scores(given, place.unknown) if given else []
+    rows = scores(given, place.unknown, values.get("grader_version")) if given else []
     values["metadata"] = metadata_of(values.pop("metadata", None), extras, place)
     values["position"] = place.position
     values["raw_ref"] = f"{place.file}@{place.position}"
@@ -260,9 +260,8 @@ def joined(key: str, pieces: Sequence[Fragment], place: Place) -> list[Record]:
     messages: list[tuple[Any, Values]] = []
     calls: list[Values] = []
     given: list[Values] = []
-    for piece in sorted(pieces, key=lambda each: (each.time is None, each.time.timestamp() if each.time else 0.0)):
-        line, kind = piece.payload, piece.payload.get("type", "rollout")
-        body = {name: value for name, value in line.items() if name not in _ENVELOPE and value is not None}
+    for piece in _in_time(pieces):
+        line, kind, body = piece.payload, piece.payload.get("type", "rollout"), _body(piece)
         if kind == "message":
             messages.append((line.get("index"), body))
         elif kind == "tool_call":
@@ -291,6 +290,19 @@ def joined(key: str, pieces: Sequence[Fragment], place: Place) -> list[Record]:
         if isinstance(record, Rollout):
             record.values["raw_ref"] = f"parts:{key}"
     return found
+
+
+def score_lines(pieces: Iterable[Fragment]) -> list[Values]:
+    """What lines of scores say, in the same order as `joined` takes pieces."""
+    return [_body(each) for each in _in_time(pieces)]
+
+
+def _in_time(pieces: Iterable[Fragment]) -> list[Fragment]:
+    return sorted(pieces, key=lambda each: (each.time is None, each.time.timestamp() if each.time else 0.0))
+
+
+def _body(piece: Fragment) -> Values:
+    return {name: value for name, value in piece.payload.items() if name not in _ENVELOPE and value is not None}
 
 
 def _span(whole: Values, pieces: Sequence[Fragment]) -> Values:

@@ -4,7 +4,7 @@ This is the path most rollouts take, so it builds rows directly; how answers are
 `ingest.dialects` (a test compares the two). It knows no file and no store.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ import orjson
 from ingest.dialects import PARALLEL_WRAPPER, inferred_error, reasoning_text, tool_name, wrapped_calls
 from ingest.neutral_fields import CALL, MESSAGE, SCORE, FieldError, Values, take_nth
 from ingest.reading import dump_json, number, text
+from ingest.regrades import named_apart
 from ingest.token_streams import STREAMS, stream_summary
 
 ROLES = {"developer": "system", "function": "tool"}
@@ -253,14 +254,15 @@ def _time(row: Values, timed: Values) -> None:
         row["latency_s"], row["latency_source"] = (end - start).total_seconds(), "span"
 
 
-def scores(given: Any, unknown: set[str]) -> list[Values]:
-    """Rows of `scores` from a list of objects or from {grader: value}; a grader named twice gets `#2`.
+def scores(given: Any, unknown: set[str], version: str | None = None, earlier: Sequence[Values] = ()) -> list[Values]:
+    """Rows of `scores` from a list of objects or from {grader: value}; a grader named twice has graded again.
+
+    `version`: that of the grader the reward came from; `earlier`: what was read before (see `ingest.regrades`).
 
     Raises:
         FieldError: One of them breaks a rule of the format.
     """
     rows: list[Values] = []
-    names: dict[str, int] = {}
     entries = given if isinstance(given, list) else [{"grader": key, "value": value} for key, value in given.items()]
     for index, entry in enumerate(entries):
         row = take_nth(SCORE, "scores", index, entry, unknown)
@@ -273,9 +275,5 @@ def scores(given: Any, unknown: set[str]) -> list[Values]:
             row["value"] = number(value)
         if isinstance(value, bool):
             row.setdefault("passed", value)
-        row.setdefault("kind", "subscore")
-        nth = names[row["grader"]] = names.get(row["grader"], 0) + 1
-        if nth > 1:
-            row["grader"] = f"{row['grader']}#{nth}"
         rows.append(row)
-    return rows
+    return named_apart(rows, version, earlier)

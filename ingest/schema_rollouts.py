@@ -198,7 +198,12 @@ SCORES = Table(
         RUN_ID,
         SOURCE_ID,
         ROLLOUT_ID,
-        Column("grader", "string", "grader, sub-scores as `grader/part`", NEVER),
+        Column(
+            "grader",
+            "string",
+            "grader, sub-scores as `grader/part`; graded again: `grader@version`, by the same version `grader#2`",
+            NEVER,
+        ),
         Column("value", "float", "the number", "not a number, NaN or infinite, or not scored"),
         Column("text_value", "string", "value that is not a number"),
         Column("weight", "float", "weight in the reward"),

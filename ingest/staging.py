@@ -225,6 +225,11 @@ class PartStager:
             sample_id, environment = (values[name][at].as_py() if name in values else None for name in _OF_SAMPLE)
             self._sample(run_ids[at], sample_id, sample, environment)
 
+    def add_scores(self, run_id: str, rollout_id: str, rows: list[Values]) -> None:
+        """Stage scores of a rollout that another source brought."""
+        self.stager.writer("scores").extend((run_id, self.source_id, rollout_id), rows)
+        self.tally.rows[run_id, "scores"] += len(rows)
+
     def _count(self, run_ids: list[str], name: str, counts: list[int]) -> None:
         for run_id, count in zip(run_ids, counts, strict=True):
             if count:

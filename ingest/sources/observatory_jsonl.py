@@ -16,6 +16,7 @@ One event a line, where a tool server, a grader and the trainer each write a fil
     {"type": "tool_call", "rollout_id": "r2", "id": "c9", "name": "search", "arguments": {}, "output": "…"}
     {"type": "score", "rollout_id": "r2", "grader": "answer", "value": 1.0}
 
+A score of a rollout that was read whole, from whatever source, is put beside its own: see `ingest.regrades`.
 So a `rollout` line is the whole rollout unless it says `"partial": true`; the three other types are always pieces.
 About the run itself there are lines of the types `run`, `sample`, `metric`, `checkpoint` and `event`.
 
@@ -24,7 +25,7 @@ Must not guess: a value of the wrong type rejects its line, with the reason.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ from ingest import neutral_lines
 from ingest.lines import ahead, blocks
 from ingest.neutral_columns import Lines, Plain, plain
 from ingest.neutral_fields import FieldError
-from ingest.neutral_lines import Place
+from ingest.neutral_lines import Place, score_lines
 from ingest.neutral_mapping import Mapped
+from ingest.neutral_trajectory import scores
 from ingest.reading import Peek, dump_json, parse_json, read_bytes
 from ingest.sources.base import (
     FIELDS,
@@ -196,3 +198,12 @@ def join(key: str, fragments: Iterable[Fragment]) -> Iterator[Record]:
         yield Reject(f"rollout {key}, joined: {error}", str(pieces[0].position))
     for name in sorted(place.unknown):
         yield Note(f"`{name}` has no column and was not kept.")
+
+
+def later_scores(fragments: Iterable[Fragment], earlier: Sequence[Values]) -> list[Values]:
+    """Rows of `scores` of a rollout that was read whole before, beside the `earlier` ones, which keep their names.
+
+    Raises:
+        FieldError: One of them breaks a rule of the format.
+    """
+    return scores(score_lines(fragments), set(), earlier=earlier)
