@@ -113,6 +113,17 @@ def share_intervals(frame: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     return low, high, effective
 
 
+def share_interval(successes: Floats, num: Floats) -> tuple[float, float]:
+    """Wilson bounds of a pooled share of rollouts, clustered by sample; both of shape (samples,)."""
+    total, samples = float(num.sum()), float(num.size)
+    share = float(successes.sum()) / total
+    spread = float(((successes - share * num) ** 2).sum())
+    deviation = np.sqrt(samples**2 / (samples - 1) * spread) / total if samples > 1 else np.nan
+    worth = effective_number(*(np.array([each]) for each in (share, deviation, total, samples)))
+    low, high = wilson(share * worth, worth)
+    return float(low[0]), float(high[0])
+
+
 def effective_number(share: Floats, deviation: Floats, num: Floats, samples: Floats) -> Floats:
     """How many independent rollouts these are worth, shape of the inputs: p(1−p)/SE², SE clustered by sample.
 

@@ -27,6 +27,7 @@ from queries.failure_times import failure_bounds, failure_bursts, failure_places
 from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
 from queries.frontiers import frontier
 from queries.gains import cost_of_gain, when_to_stop
+from queries.graders import grader_agreement, grader_confusion, grader_disagreements, graders
 from queries.health import health_names, health_series, health_turns
 from queries.health_patterns import health_patterns
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
@@ -36,8 +37,10 @@ from queries.learning_curves import attempt_curve, signal_by_group_size, signal_
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
 from queries.opposite import compare_opposite, opposite_movements
 from queries.prices import prices
+from queries.regrades import grader_version_changes, grader_versions, regrades
 from queries.repeats import loops, repeat_patterns, repeats_by_step, repeats_by_tool, tool_transitions
 from queries.reported import checkpoints, reported_metrics, reward_agreement, run_limits
+from queries.reviews import reviewers, rule_precision, zero_but_right
 from queries.reward_parts import reward_gates, reward_parts, reward_waterfall
 from queries.rollouts import rollouts
 from queries.run_diff import prompt_differences, run_diff, varying_settings
@@ -134,6 +137,12 @@ QUESTIONS: dict[str, Question] = {
     "health_patterns": health_patterns,
     "health_series": health_series,
     "health_turns": health_turns,
+    "grader_agreement": grader_agreement,
+    "grader_confusion": grader_confusion,
+    "grader_disagreements": grader_disagreements,
+    "grader_version_changes": grader_version_changes,
+    "grader_versions": grader_versions,
+    "graders": graders,
     "ingest_health": ingest_health,
     "integrity_findings": integrity_findings,
     "integrity_rules": integrity_rules,
@@ -144,10 +153,12 @@ QUESTIONS: dict[str, Question] = {
     "prices": prices,
     "reject_reasons": reject_reasons,
     "prompt_differences": prompt_differences,
+    "regrades": regrades,
     "rejects": rejects,
     "repeat_patterns": repeat_patterns,
     "repeats_by_step": repeats_by_step,
     "repeats_by_tool": repeats_by_tool,
+    "reviewers": reviewers,
     "reported_metrics": reported_metrics,
     "reward_agreement": reward_agreement,
     "reward_curve": reward_curve,
@@ -160,6 +171,7 @@ QUESTIONS: dict[str, Question] = {
     "rollouts_between": rollouts_between,
     "rollouts_repeating": rollouts_repeating,
     "rollouts_with_transition": rollouts_with_transition,
+    "rule_precision": rule_precision,
     "run_diff": run_diff,
     "run_limits": run_limits,
     "run_names": run_names,
@@ -216,4 +228,5 @@ QUESTIONS: dict[str, Question] = {
     "opposite_movements": opposite_movements,
     "varying_settings": varying_settings,
     "when_to_stop": when_to_stop,
+    "zero_but_right": zero_but_right,
 }

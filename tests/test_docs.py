@@ -46,6 +46,7 @@ SHARED = {
     "health_series": "health_reported",
     "integrity_rules": "integrity_findings",
     "integrity_verdicts": "integrity_findings",
+    "regrades": "grader_agreement",
     "setting_effect": "compared_samples",
     "signal_by_group_size": "attempt_values",
     "survival": "measured_values",
