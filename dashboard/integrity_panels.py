@@ -54,7 +54,7 @@ def rule_list(verdicts: pd.DataFrame, rules: pd.DataFrame, filters: Filters, poi
     about = str(rules.loc[rules["rule"] == rule, "about"].iloc[0])
     st.caption(parts.plain(integrity_words.to_read(found, titles[rule], about, shown=limit)))
     evidence(found)
-    rollout_list(found.drop(columns=["num_total", "kind", "evidence"]), "named")
+    rollout_list(found.drop(columns=["num_total", "kind", "evidence"]), "named", rule=rule)
 
 
 def opening(filters: Filters) -> Callable[[dict[str, Any]], None]:

@@ -46,6 +46,7 @@ PAGES: Final = (
     Page("Diagnose", "Attrition", "attrition.py"),
     Page("Diagnose", "Reward integrity", "reward_integrity.py"),
     Page("Diagnose", "Reward parts", "reward_parts.py"),
+    Page("Diagnose", "Grader audit", "grader_audit.py"),
     Page("Compare", "Several arms", "several_arms.py"),
     Page("Traces", "Samples", "samples.py"),
     Page("Traces", "Trajectory", "trajectory.py", visibility="hidden"),

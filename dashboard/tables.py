@@ -173,17 +173,18 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def trajectory_address(rollout_id: str, run_id: str | None = None) -> str:
+def trajectory_address(rollout_id: str, run_id: str | None = None, rule: str | None = None) -> str:
     """Address of a rollout's page, relative to any page, with the shared filters: works under a base path too.
 
-    With the rollout's run (`of`) nothing has to be looked for.
+    With the rollout's run (`of`) nothing has to be looked for; with a `rule` its form for labels judges that finding.
     """
     pairs = [("rollout", rollout_id)] if run_id is None else [("rollout", rollout_id), ("of", run_id)]
+    pairs += [] if rule is None else [("rule", rule)]
     kept = [(key, each) for key in FILTERS for each in st.query_params.get_all(key)]
     return f"trajectory?{urlencode([*pairs, *kept])}"
 
 
-def rollout_list(frame: pd.DataFrame, key: str) -> None:
+def rollout_list(frame: pd.DataFrame, key: str, *, rule: str | None = None) -> None:
     """Rollouts as rows that open their trajectories, in the order given.
 
     The frame has `rollout_id`; of the columns of the question `rollouts` those that help to choose are shown, whatever
@@ -193,7 +194,7 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
         st.caption("No rollouts.")
         return
     runs = frame["run_id"] if "run_id" in frame else [None] * len(frame)
-    shown = frame.assign(open=[trajectory_address(*each) for each in zip(frame["rollout_id"], runs, strict=True)])
+    shown = frame.assign(open=[trajectory_address(*each, rule) for each in zip(frame["rollout_id"], runs, strict=True)])
     if "run_id" in frame:
         shown["run"] = frame["run_id"].map(data.run_names()).fillna(frame["run_id"])
     order = _rollout_columns(shown)
@@ -213,7 +214,7 @@ def rollout_list(frame: pd.DataFrame, key: str) -> None:
         st.caption("Select a row to open its trajectory here, or open it in a new tab.")
         return
     row = frame.iloc[chosen[0]]
-    address = trajectory_address(row["rollout_id"], row.get("run_id"))
+    address = trajectory_address(row["rollout_id"], row.get("run_id"), rule)
     # Streamlit's own link leaves an entry of this page with the other's parameters in the browser's history: Back
     # would lose the selection, and the arms of a comparison.
     st.html(element("a", f"→ Open rollout {row['rollout_id']}", href=address, target="_self", class_="go"))

@@ -34,8 +34,10 @@ from queries.contracts import contract_shares
 from queries.curves import reward_curve, scores_by_step
 from queries.distributions import rollouts_between
 from queries.filters import Filters
+from queries.graders import grader_agreement
 from queries.ingests import reject_reasons
 from queries.long_tail import tail_share
+from queries.regrades import grader_version_changes
 from queries.rollouts import rollouts
 from queries.runs import runs
 from queries.setting_effects import setting_effect
@@ -387,6 +389,21 @@ def test_medical_coding_is_better_and_faster(store: Reading) -> None:
         close(mean_of(store, run, "tool_calls"), fact[f"calls_{arm}"])
         share, num = tail_of(store, run, "latency_s", fact["limit_s"])
         close_share(share, fact[f"share_over_limit_{arm}"], num)
+
+
+def test_the_grader_audit_finds_what_was_planted(store: Reading) -> None:
+    experts = Filters(run_ids=("medical_coding-tuned",), splits=("valid",))
+    row = grader_agreement(store, experts, first="expert_a", second="expert_b").iloc[0]
+    close_share(1 - row["agreement"], planted(medical_coding)["experts_disagree"], int(row["num_rollouts"]))
+    # The first grader paid every hack at least .9, and called it passed; hacks were 42 % of what was labelled.
+    labelled = Filters(run_ids=(f"{gpu_kernels.NAME}-labelled",))
+    hacked = grader_agreement(store, labelled, first="speed", second="hack").iloc[0]
+    close_share(hacked["only_first"] / hacked["num_rollouts"], planted(gpu_kernels)["hacked_labelled"], 216)
+    fact, run = planted(financial_research), f"{financial_research.NAME}-rft"
+    changed = grader_version_changes(store, Filters(run_ids=(run,), splits=("valid",))).set_index("grader").loc["note"]
+    assert (changed["earlier_version"], changed["grader_version"]) == ("1", "2")
+    assert changed["first_step"] == fact["grader_replaced_at"]
+    assert changed["ci_low"] < fact["reward_at_replacement"] - fact["reward_before_replacement"] < changed["ci_high"]
 
 
 def test_medical_experts_disagree_as_often_as_planted(store: Reading) -> None:

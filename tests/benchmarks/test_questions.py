@@ -69,6 +69,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
     compared += ("compare_quadrants", "compare_power", "compare_opposite")
     learned = ("learnability_summary", "dead_samples", "learnability", "signal_by_group_size", "attempt_curve")
+    audited = ("grader_agreement", "grader_confusion", "grader_disagreements")
     curves = [
         *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
         *(Asked(name, chosen, {"split": "valid"}) for name in ("step_deltas", "best_step")),
@@ -151,6 +152,12 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Reward integrity": [
             *(Asked("integrity_rules"), Asked("run_overview", chosen), Asked("run_names")),
             *(Asked(each, one) for each in ("integrity_verdicts", "integrity_findings", "second_grader")),
+        ],
+        "Grader audit": [
+            *(Asked("graders", each) for each in (chosen, one)),
+            *(Asked(each, one, {"first": "answer", "second": "format"}) for each in audited),
+            *(Asked(each, one) for each in ("grader_version_changes", "regrades", "grader_versions", "zero_but_right")),
+            *(Asked(each, one) for each in ("rule_precision", "reviewers")),
         ],
         "Reward parts": [
             *(Asked(each, one) for each in ("reward_parts", "reward_waterfall", "reward_gates")),
