@@ -126,9 +126,24 @@ def unpaired_difference(baseline: ArrayLike, candidate: ArrayLike, *, confidence
         if small or flat:
             reason = "one sample in an arm has no spread" if small else "no sample of either arm differs from its mean"
             return Estimate(value, Interval.none("Welch t", reason), num, missing)
-        parts = np.array([each.var(ddof=1) / each.size for each in (base, cand)])
-        degrees = parts.sum() ** 2 / float((parts**2 / np.array([base.size - 1, cand.size - 1])).sum())
-        return t_estimate(value, sqrt(parts.sum()), float(degrees), num, missing, "Welch t", confidence)
+        error, degrees = _welch(base, cand)
+        return t_estimate(value, error, degrees, num, missing, "Welch t", confidence)
+
+
+def welch_p_value(baseline: ArrayLike, candidate: ArrayLike) -> float:
+    """Two-sided p-value of the difference `unpaired_difference` estimates; NaN where that has no interval."""
+    found = unpaired_difference(baseline, candidate)
+    if found.value is None or found.interval.low is None:
+        return float("nan")
+    error, degrees = _welch(scored(baseline)[0], scored(candidate)[0])
+    return float(2 * special.stdtr(degrees, -abs(found.value) / error))
+
+
+def _welch(baseline: Floats, candidate: Floats) -> tuple[float, float]:
+    """Standard error of the difference of two means, and its degrees of freedom."""
+    parts = np.array([each.var(ddof=1) / each.size for each in (baseline, candidate)])
+    degrees = parts.sum() ** 2 / (parts**2 / np.array([baseline.size - 1, candidate.size - 1])).sum()
+    return sqrt(parts.sum()), float(degrees)
 
 
 def correlation(baseline: ArrayLike, candidate: ArrayLike) -> float | None:

@@ -25,6 +25,10 @@ from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
 from queries.failure_times import failure_bounds, failure_bursts, failure_places, failure_timeline, failures_in_flight
 from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
+from queries.drift import drift, drift_categories, drift_curve, drift_selections, production_drift
+from queries.drift_selections import drift_pairs
+from queries.drift_slices import drift_overlap, drift_slices
+from queries.failures import failed_rollouts, failure_causes, failure_rulebook
 from queries.frontiers import frontier
 from queries.gains import cost_of_gain, when_to_stop
 from queries.graders import grader_agreement, grader_confusion, grader_disagreements, graders
@@ -120,6 +124,13 @@ QUESTIONS: dict[str, Question] = {
     "dead_samples": dead_samples,
     "distribution": distribution,
     "distribution_summary": distribution_summary,
+    "drift": drift,
+    "drift_categories": drift_categories,
+    "drift_curve": drift_curve,
+    "drift_overlap": drift_overlap,
+    "drift_pairs": drift_pairs,
+    "drift_selections": drift_selections,
+    "drift_slices": drift_slices,
     "ecdf": ecdf,
     "failed_rollouts": failed_rollouts,
     "failure_bounds": failure_bounds,
@@ -152,6 +163,7 @@ QUESTIONS: dict[str, Question] = {
     "loops": loops,
     "prices": prices,
     "reject_reasons": reject_reasons,
+    "production_drift": production_drift,
     "prompt_differences": prompt_differences,
     "regrades": regrades,
     "rejects": rejects,

@@ -123,7 +123,7 @@ def slices(found: Compared, by: str | None = None) -> Iterator[Slice]:
 def _labels(found: Compared, kind: str) -> list[tuple[str, ...]]:
     """Labels of each sample of one kind."""
     if kind == "tag":
-        return [_tags(each) for each in found.about["tags"]]
+        return [tags_of(each) for each in found.about["tags"]]
     if kind == "difficulty":
         values = difficulty(found)
     else:
@@ -149,7 +149,8 @@ def difficulty(found: Compared) -> NDArray[np.object_]:
     return made
 
 
-def _tags(text: object) -> tuple[str, ...]:
+def tags_of(text: object) -> tuple[str, ...]:
+    """The tags of a sample from their JSON list; none where it is no list."""
     try:
         found = json.loads(str(text)) if text is not None and text == text else []
     except ValueError:

@@ -5,6 +5,7 @@ SELECT
     run_id,
     sample_id,
     first(prompt_hash ORDER BY environment NULLS FIRST) AS prompt_hash,
+    first(prompt_text ORDER BY environment NULLS FIRST) AS prompt_text,
     first(cluster_key ORDER BY environment NULLS FIRST) AS cluster_key,
     first(tags ORDER BY environment NULLS FIRST) AS tags,
     first(metadata ORDER BY environment NULLS FIRST) AS metadata,
