@@ -6,7 +6,16 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import comparability_words, compare_charts, compare_forest, compare_words, data, opposite_words, parts
+from dashboard import (
+    comparability_words,
+    compare_charts,
+    compare_forest,
+    compare_words,
+    data,
+    drift_notice,
+    opposite_words,
+    parts,
+)
 from dashboard.compare_controls import Chosen, side_filters
 from dashboard.links import go
 
@@ -46,6 +55,12 @@ def plane(
     with tables:
         parts.table(quadrants, "compare_quadrants", label="Quadrants")
     return picked
+
+
+def figures(chosen: Chosen, measures: pd.DataFrame) -> None:
+    """Draw whether the candidate is judged on samples like those of production, and the figures on top."""
+    drift_notice.judged(chosen.sides["candidate"], chosen.sides["split"], chosen.sides["environments"])
+    parts.figures(compare_words.figures(measures))
 
 
 def checked(checks: pd.DataFrame, failures: pd.DataFrame) -> None:

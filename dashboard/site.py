@@ -41,6 +41,7 @@ PAGES: Final = (
     Page("Compare", "Baseline vs fine-tuned", "compare.py"),
     Page("Compare", "Checkpoints", "checkpoints.py"),
     Page("Diagnose", "Learnability", "learnability.py"),
+    Page("Diagnose", "Drift", "drift.py"),
     Page("Diagnose", "Time and money", "time_and_money.py"),
     Page("Diagnose", "Failures", "failures.py"),
     Page("Diagnose", "Attrition", "attrition.py"),

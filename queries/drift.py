@@ -175,7 +175,8 @@ def _described(found: Drawn, name: str, seed: int) -> dict[str, Any]:
     if len(held.values) == 1:
         return row | _distance(Apart.none(f"there is one value: {held.values[0][:60]}"))
     shares = [each.shares for each in held.by_sample]
-    most = int(np.argmax(np.abs(shares[1] - shares[0])))
+    moved = shares[1] - shares[0]
+    most = int(np.argmax(np.abs(moved) + 1e-9 * (moved > 0)))  # of two that moved alike the one that gained
     row |= {"category": held.values[most], "category_first": shares[0][most], "category_second": shares[1][most]}
     row["psi"] = stability_index(shares[0], shares[1], known[0], known[1])
     return row | _distance(mixed(held, seed))

@@ -19,7 +19,7 @@ from queries.slices import tags_of
 
 BY: Final = ("prompt_length", "environment", "tag", "cluster")
 """What samples are sliced by."""
-LENGTHS: Final = ("as short as the first selection's shortest third", "in between", "as long as its longest third")
+LENGTHS: Final = ("short prompts", "middling prompts", "long prompts")
 MIN_SAMPLES: Final = 5
 """Slices with fewer samples in both selections together are left out; with fewer in either, no measure is compared."""
 MAX_SLICES: Final = 30
@@ -40,8 +40,8 @@ def drift_slices(
 ) -> pd.DataFrame:
     """One row per slice of the samples, kind by kind, the largest move first: which kinds of samples became more?
 
-    Selections as `drift` takes them; `by` one kind alone. Columns: by (`prompt_length`: thirds of the first selection's
-    lengths; `environment`, `tag`, `cluster`), slice, num_first, num_second (samples in it), first_share, second_share
+    Selections as `drift` takes them; `by` one kind alone. Columns: by (`prompt_length`: by thirds of the first
+    selection; `environment`, `tag`, `cluster`), slice, num_first, num_second (samples in it), first_share, second_share
     (of the samples that tell it; of tags, of all), difference (second − first), ci_low, ci_high (95 % t over samples,
     two added), p_value, p_value_bh (over all slices), moved_measure (the measure of behaviour that moved most within
     the slice: the lowest p-value), moved_first_mean, moved_second_mean, moved_difference, moved_ci_low, moved_ci_high

@@ -23,12 +23,11 @@ from queries.costs import cost_effect, costs
 from queries.curves import best_step, reward_curve, scores_by_step, step_deltas
 from queries.dead_samples import dead_samples
 from queries.distributions import distribution, distribution_summary, ecdf, rollouts_between, tool_usage
-from queries.failure_times import failure_bounds, failure_bursts, failure_places, failure_timeline, failures_in_flight
-from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
 from queries.drift import drift, drift_categories, drift_curve, drift_selections, production_drift
 from queries.drift_selections import drift_pairs
 from queries.drift_slices import drift_overlap, drift_slices
-from queries.failures import failed_rollouts, failure_causes, failure_rulebook
+from queries.failure_times import failure_bounds, failure_bursts, failure_places, failure_timeline, failures_in_flight
+from queries.failures import failed_rollouts, failure_causes, failure_coverage, failure_rulebook
 from queries.frontiers import frontier
 from queries.gains import cost_of_gain, when_to_stop
 from queries.graders import grader_agreement, grader_confusion, grader_disagreements, graders

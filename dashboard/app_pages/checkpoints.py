@@ -2,7 +2,16 @@
 
 import streamlit as st
 
-from dashboard import charts, checkpoint_charts, checkpoint_controls, checkpoint_view, checkpoint_words, data, parts
+from dashboard import (
+    charts,
+    checkpoint_charts,
+    checkpoint_controls,
+    checkpoint_view,
+    checkpoint_words,
+    data,
+    drift_notice,
+    parts,
+)
 from dashboard.selection import opening, rollouts_behind
 
 HOW = """
@@ -43,6 +52,7 @@ with top:
     parts.verdict(checkpoint_words.verdict(choice, steps, name))
     for caution in checkpoint_words.cautions(choice, warnings, checkpoint_view.environments(chosen)):
         parts.warning(caution)
+    drift_notice.judged(f"{chosen.run_id}@{int(choice['best_step'])}", chosen.split, chosen.filters.environments)
     parts.figures(checkpoint_words.figures(choice, steps))
     st.caption(
         f"{checkpoint_words.held_out(choice)} Intervals are about this checkpoint on samples like these, not about the "

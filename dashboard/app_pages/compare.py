@@ -63,7 +63,7 @@ with top:
     parts.verdict(f"{compare_words.verdict(measures, failures, chosen.cost)} {claim_words.claim(claims)}")
     for each in [*compare_cautions.cautions(measures, failures, checks), *compare_view.opposite(chosen)]:
         parts.warning(each)
-    parts.figures(compare_words.figures(measures))
+    compare_view.figures(chosen, measures)
     st.caption(parts.plain(claim_words.worst_slice(slices)))
 with tables:
     compare_view.checked(checks, failures)

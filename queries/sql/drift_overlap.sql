@@ -1,5 +1,5 @@
 -- Question: which prompts stand in both selections, word for word?
--- Grain: prompt; the most attempted in the second selection first, ties by its hash. sample ids: the first by name;
+-- Grain: prompt; the most attempted in the second selection first, then by sample id. sample ids: the first by name;
 -- num_samples_…, num_rollouts_…: of that selection; prompt: its first 300 characters; num_total: how many prompts in all;
 -- num_samples_of_second: samples of the second selection whose prompt is known.
 WITH described AS (
@@ -29,5 +29,5 @@ SELECT
     (SELECT count(DISTINCT unit) FILTER (side = 'second') FROM described) AS num_samples_of_second
 FROM per_prompt
 WHERE num_samples_first > 0 AND num_samples_second > 0
-ORDER BY num_rollouts_second DESC, prompt_hash
+ORDER BY num_rollouts_second DESC, second_sample_id, prompt_hash
 LIMIT $limit

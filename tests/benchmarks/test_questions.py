@@ -39,7 +39,7 @@ REPEATS = 3
 ONE_RUN, OTHER_RUN = "run-0000", "run-0001"
 FOUR = ("old_base", "old_tuned", "new_base", "new_tuned")
 AFTER_A_CLICK = re.compile(
-    r"(suspicious_)?rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|compare_pairing|annotations|"
+    r"(suspicious_)?rollouts?(_.+)?|trajectory_.+|sample_(attempts|facts)|rejects|ecdf|drift_curve|compare_pairing|annotations|"
     r"stragglers|cost_of_gain"
 )
 """Questions no page asks before the reader picks something, or only where nothing pairs."""
@@ -65,6 +65,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
     sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
     runs = {"baseline": ONE_RUN, "candidate": OTHER_RUN}
+    drifted = {"first": f"{ONE_RUN}@all", "first_split": "train", "second": f"{ONE_RUN}@all", "second_split": "valid"}
     several = (f"{ONE_RUN}@0", ONE_RUN, f"{OTHER_RUN}@0", OTHER_RUN)
     compared = ("compare", "compare_failures", "comparability", "compare_claims", "compare_samples", "compare_slices")
     compared += ("compare_quadrants", "compare_power", "compare_opposite")
@@ -131,6 +132,11 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Learnability": [
             *(Asked(each, None, {"arm": f"{ONE_RUN}@0"}) for each in learned),
             *(Asked("arms"), Asked("trainer_sizes", one), Asked("signal_by_step", chosen)),
+        ],
+        "Drift": [
+            *(Asked("arms"), Asked("drift_pairs"), Asked("production_drift", None, {"arm": f"{ONE_RUN}@0"})),
+            *(Asked(each, None, drifted) for each in ("drift_selections", "drift", "drift_overlap", "drift_slices")),
+            Asked("drift_categories", None, drifted),
         ],
         "Time and money": [
             *(by_split, Asked("costs", chosen, {"by": "step"}), Asked("time_shares", chosen, {"by": "step"})),

@@ -85,7 +85,7 @@ def test_tools_weigh_as_much_as_an_attempt_calls_them(store: Reading) -> None:
     assert found.loc["search", ["first_share", "second_share"]].tolist() == pytest.approx([0.125, 0.6])
     assert found.loc["search", "difference"] == pytest.approx(0.475)
     row = row_of(drift(store), "tool")
-    assert (row["value"], row["category"]) == (pytest.approx(0.475), "read")
+    assert (row["value"], row["category"]) == (pytest.approx(0.475), "search")
 
 
 def test_a_status_is_a_share_of_the_attempts(store: Reading) -> None:
@@ -150,7 +150,7 @@ def test_slices_whose_share_grew_and_what_moved_in_them(tmp_path: Path) -> None:
     assert tags.loc["x", "moved_p_value_holm"] < 0.001
     assert pd.isna(tags.loc["y", "moved_measure"])  # none of it in validation
     lengths = frame[frame["by"] == "prompt_length"].set_index("slice")
-    assert lengths.loc["as long as its longest third", ["first_share", "second_share"]].tolist() == [0.35, 1.0]
+    assert lengths.loc["long prompts", ["first_share", "second_share"]].tolist() == [0.35, 1.0]
     with pytest.raises(QuestionError, match="by must be one of"):
         drift_slices(build_store(tmp_path / "2", rows), by="colour")
 
