@@ -68,7 +68,6 @@ def _bin(row: dict[str, Any], side: str) -> str:
 
 
 def _ticks(cells: pd.DataFrame, side: str, lows: list[float]) -> dict[str, Any]:
-    named = {float(row[f"{side}_low"]): _bin(row, side) for row in records(cells)}
-    step = -(-len(lows) // 10)
-    shown = list(range(0, len(lows), step))
-    return {"tickvals": shown, "ticktext": [named[lows[each]] for each in shown]}
+    is_binned = bool((cells[f"{side}_high"] > cells[f"{side}_low"]).any())
+    shown = list(range(0, len(lows), -(-len(lows) // 10)))
+    return {"tickvals": shown, "ticktext": [("from " if is_binned else "") + f"{lows[each]:.3g}" for each in shown]}

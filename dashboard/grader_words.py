@@ -22,7 +22,7 @@ def verdict(row: Mapping[str, Any]) -> str:
         f"{first} agrees with {second} on {share} of {plural(row['num_rollouts'], 'rollout')} "
         f"(κ {interval(row, 'kappa')}, {plural(row['num_samples'], 'sample')}): it passes "
         f"{plural(row['only_first'], 'answer')} that {second} calls wrong and fails {whole(row['only_second'])} that "
-        "it calls right."
+        f"it {'does not call wrong' if row['is_opposite'] else 'calls right'}."
     )
     if row["kappa"] is None or row["kappa_low"] is None:
         return f"{said} Whether that is more than chance cannot be said: {row['reason']}."
@@ -52,6 +52,8 @@ def cautions(row: Mapping[str, Any], known: pd.DataFrame) -> list[str]:
         )
     if row["num_samples"] < FEW:
         found.append(f"{plural(row['num_samples'], 'sample')} only: intervals of κ and α are rough below {FEW}.")
+    if row["is_opposite"]:
+        found.append("One of the two marks what is wrong: verdicts are compared, and scores are not.")
     if row["relation"] in ("graders", "chosen"):
         found.append("These two may measure different things: then that they differ is no fault of either.")
     for each in records(known[known["grader"].isin([row["first_grader"], row["second_grader"]])]):
@@ -64,7 +66,7 @@ def thresholds(row: Mapping[str, Any], known: pd.DataFrame) -> str:
     """From which score on a grader says "right", where it gives no verdict itself."""
     own = known[known["grader"].isin([row["first_grader"], row["second_grader"]])]
     said = [f"{each['grader']} from {number(each['threshold'])} on" for each in records(own)]
-    return f"Where a grader gives no verdict of its own, a score says right: {', '.join(said)} (rules `graders`)."
+    return f"Where a grader gives no verdict of its own, a score says right: {', '.join(said)} (rules: graders.toml)."
 
 
 def figures(row: Mapping[str, Any]) -> list[Figure]:

@@ -40,6 +40,8 @@ _NUMBERS: Final = [
     *("interval_alpha", "interval_alpha_low", "interval_alpha_high"),
 ]
 
+_OF_SCORES: Final = _NUMBERS[_NUMBERS.index("bias") :]
+
 
 def graders(store: Reading, filters: Filters = EVERYTHING) -> pd.DataFrame:
     """One row per run and grader, by run, rewards and labels first: who says what of these runs?
@@ -113,7 +115,8 @@ def grader_agreement(
 
     Pairs are a grader against people's labels, people among themselves, a grader against its re-grade, and whole
     graders; others where both are named. Verdicts are as the rules `graders` say.
-    Columns: run_id, split, first_grader, second_grader, relation, num_rollouts, num_samples, both_right, only_first,
+    Columns: run_id, split, first_grader, second_grader, relation, is_opposite (one of them alone marks
+    what is wrong: scores cannot be compared then, only verdicts), num_rollouts, num_samples, both_right, only_first,
     only_second, neither (rollouts by who says "right"), agreement (share of equal verdicts, 0–1, Wilson interval for as
     many independent rollouts as the samples' attempts are worth), kappa (Cohen's κ), alpha (Krippendorff's, nominal),
     right_share (of all verdicts, those that say "right"), bias (mean over samples of second − first score, t interval),
@@ -128,20 +131,17 @@ def grader_agreement(
     check_graders(known, first, second)
     pairs = pairs_of(known, first, second)
     frame = pair_sums(store, filters, pairs)
-    relations = {(each["run_id"], each["first_grader"], each["second_grader"]): each["relation"] for each in pairs}
+    asked = {(each["run_id"], each["first_grader"], each["second_grader"]): each for each in pairs}
     rows = []
     for keys, own in frame.groupby(KEYS, dropna=False, sort=False):
         named = named_keys(keys)
-        relation = relations[named["run_id"], named["first_grader"], named["second_grader"]]
-        rows.append(
-            {
-                **named,
-                "relation": relation,
-                **_agreement(own, seed_of("grader_agreement", filters, named["first_grader"], named["second_grader"])),
-            }
-        )
-    columns = [*KEYS, "relation", *_COUNTS, *_NUMBERS, "reason", "verdict"]
-    order = [list(relations).index((row["run_id"], row["first_grader"], row["second_grader"])) for row in rows]
+        own_pair = asked[named["run_id"], named["first_grader"], named["second_grader"]]
+        is_opposite = own_pair["first_wrong"] != own_pair["second_wrong"]
+        seed = seed_of("grader_agreement", filters, named["first_grader"], named["second_grader"])
+        found = _agreement(own, seed) | (dict.fromkeys(_OF_SCORES) if is_opposite else {})
+        rows.append({**named, "relation": own_pair["relation"], "is_opposite": is_opposite, **found})
+    columns = [*KEYS, "relation", "is_opposite", *_COUNTS, *_NUMBERS, "reason", "verdict"]
+    order = [list(asked).index((row["run_id"], row["first_grader"], row["second_grader"])) for row in rows]
     rows = [rows[each] for each in np.argsort(order, kind="stable")]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(_NUMBERS, float))
 

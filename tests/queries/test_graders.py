@@ -100,6 +100,8 @@ def test_pairs_that_are_offered_and_those_that_must_be_named(tmp_path: Path) -> 
     ]
     # A label that marks what is wrong says "right" where it is 0.
     assert found["both_right"].tolist()[:3] == [1, 1, 1]
+    assert found["is_opposite"].tolist() == [False, True, True, False, False]
+    assert found["bias"].isna().tolist() == [False, True, True, False, False]
     named = grader_agreement(store, first="format", second="answer").iloc[0]
     assert named[["first_grader", "second_grader", "relation"]].tolist() == ["format", "answer", "chosen"]
     with pytest.raises(QuestionError, match="there is no grader 'x'; there is answer, expert"):
