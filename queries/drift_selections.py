@@ -87,12 +87,7 @@ def drift_pairs(store: Reading) -> pd.DataFrame:
     Columns: about, run_id, run_name, first, first_split, second, second_split (as the questions take them),
     second_run_id, related_by (`run`, `family` or `environment`; NULL for train_valid).
     """
-    cells = _cells(store)
-    known = arms(store)
-    rows = [row for run_id in cells["run_id"].unique() for row in _pairs_of(cells, known, str(run_id))]
-    frame = pd.DataFrame(rows, columns=_PAIRS)
-    order = frame.assign(place=(frame["about"] == "train_valid").astype(int)).sort_values("place", kind="stable")
-    return order.drop(columns="place").reset_index(drop=True)
+    return _pairs(store).copy()
 
 
 _PAIRS: Final = [
@@ -101,64 +96,97 @@ _PAIRS: Final = [
 
 
 @lru_cache(maxsize=4)
-def _cells(store: Reading) -> pd.DataFrame:
-    """The answer of `drift_pairs.sql`, kept: pages ask it whatever else they ask."""
-    return store.ask("drift_pairs", {})
+def _pairs(store: Reading) -> pd.DataFrame:
+    """The answer to `drift_pairs`, kept: questions look up in it what was not given."""
+    held = _held(store.ask("drift_pairs", {}))
+    found = [pair for run_id in held for pair in _pairs_of(held, run_id)]
+    order = sorted(found, key=lambda pair: pair["about"] == "train_valid")
+    return pd.DataFrame(order, columns=_PAIRS)
 
 
-def _pairs_of(cells: pd.DataFrame, known: pd.DataFrame, run_id: str) -> Iterator[dict[str, Any]]:
-    own = cells[cells["run_id"] == run_id]
-    judged = next((each for each in _JUDGING if (own["split"] == each).any()), None)
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a run holds: the steps of each split, and what relates it to other runs."""
+
+    name: str
+    parent: str | None
+    is_production: bool
+    steps: dict[str | None, list[int | None]]
+    environments: dict[str | None, set[str]]
+
+    @property
+    def production_split(self) -> str | None:
+        """The split that holds production rollouts, where any does: None is rollouts without a split."""
+        return "production" if "production" in self.steps else None
+
+    @property
+    def has_production(self) -> bool:
+        """Whether any rollout is production's."""
+        return "production" in self.steps or (self.is_production and None in self.steps)
+
+
+def _held(cells: pd.DataFrame) -> dict[str, _Held]:
+    """What each run holds, in plain Python: of thousands of runs, frames would take seconds."""
+    found: dict[str, _Held] = {}
+    for row in cells.astype(object).where(cells.notna(), None).to_dict("records"):
+        run_id, split = str(row["run_id"]), row["split"]
+        if run_id not in found:
+            is_production = row["kind"] == "production"
+            found[run_id] = _Held(str(row["run_name"] or run_id), row["parent_run"], is_production, {}, {})
+        found[run_id].steps.setdefault(split, []).append(None if row["step"] is None else int(row["step"]))
+        names = () if row["environments"] is None else row["environments"]
+        found[run_id].environments.setdefault(split, set()).update(str(each) for each in names if each is not None)
+    return found
+
+
+def _pairs_of(held: dict[str, _Held], run_id: str) -> Iterator[dict[str, Any]]:
+    own = held[run_id]
+    judged = next((each for each in _JUDGING if each in own.steps), None)
     if judged is None:
         return
-    second = selection(known, run_id, judged)
-    about = {"run_id": run_id, "run_name": second.name}
-    for other, related in productions(cells, run_id):
-        sides = _written(second, "first") | _written(selection(known, other, _production_split(cells, other)), "second")
+    about = {"run_id": run_id, "run_name": own.name}
+    second = _default(run_id, own, judged)
+    for other, related in productions(held, run_id):
+        met = _default(other, held[other], held[other].production_split)
+        sides = _written(second, "first") | _written(met, "second")
         yield {"about": "valid_production", **about, **sides, "second_run_id": other, "related_by": related}
-    if (own["split"] == "train").any():
-        sides = _written(selection(known, run_id, "train"), "first") | _written(second, "second")
+    if "train" in own.steps:
+        sides = _written(_default(run_id, own, "train"), "first") | _written(second, "second")
         yield {"about": "train_valid", **about, **sides, "second_run_id": run_id, "related_by": None}
+
+
+def _default(run_id: str, own: _Held, split: str | None) -> Selection:
+    return _without_steps(run_id, own.name, split, own.steps)
 
 
 def _written(found: Selection, side: str) -> dict[str, Any]:
     return {side: found.written, f"{side}_split": "none" if found.split is None else found.split}
 
 
-def productions(cells: pd.DataFrame, run_id: str) -> list[tuple[str, str]]:
+def productions(held: dict[str, _Held], run_id: str) -> list[tuple[str, str]]:
     """Runs that hold production rollouts of a run, and by what: its own, its family's, else its environments'."""
-    is_production = (cells["split"] == "production") | ((cells["kind"] == "production") & cells["split"].isna())
-    found = list(dict.fromkeys(cells.loc[is_production, "run_id"]))
+    found = [each for each, other in held.items() if other.has_production]
     if run_id in found:
         return [(run_id, "run")]
-    parents = {
-        str(row["run_id"]): str(row["parent_run"])
-        for row in cells[["run_id", "parent_run"]].drop_duplicates().to_dict("records")
-        if pd.notna(row["parent_run"])
-    }
-    family = [(str(each), "family") for each in found if _root(parents, str(each)) == _root(parents, run_id)]
+    family = [(each, "family") for each in found if _root(held, each) == _root(held, run_id)]
     if family:
         return family
-    own = _environments(cells[cells["run_id"] == run_id])
-    strangers = (str(each) for each in found if _root(parents, str(each)) == str(each))  # of no other run's family
-    alike = ((each, _environments(cells[(cells["run_id"] == each) & is_production])) for each in strangers)
-    return [(each, "environment") for each, held in alike if own & held]
+    own = set().union(*held[run_id].environments.values())
+    strangers = [each for each in found if held[each].parent is None]  # of no other run's family
+    return [
+        (each, "environment")
+        for each in strangers
+        if own & held[each].environments.get(held[each].production_split, set())
+    ]
 
 
-def _root(parents: dict[str, str], run_id: str) -> str:
+def _root(held: dict[str, _Held], run_id: str) -> str:
     for _ in range(MAX_GENERATIONS):  # a file may name a run as its own ancestor
-        if run_id not in parents:
+        parent = held[run_id].parent if run_id in held else None
+        if parent is None:
             break
-        run_id = parents[run_id]
+        run_id = parent
     return run_id
-
-
-def _environments(cells: pd.DataFrame) -> set[str]:
-    return {str(each) for held in cells["environments"] if held is not None for each in held if each is not None}
-
-
-def _production_split(cells: pd.DataFrame, run_id: str) -> str:
-    return "production" if ((cells["run_id"] == run_id) & (cells["split"] == "production")).any() else "none"
 
 
 def selection(known: pd.DataFrame, text: str, split: str | None = None) -> Selection:
@@ -180,12 +208,26 @@ def selection(known: pd.DataFrame, text: str, split: str | None = None) -> Selec
     if window:
         return _within(found, own, int(window["low"]), int(window["high"]))
     is_given = at and head in names and text not in names
-    if found.split == "production" and not is_given:
-        return _selection(found, every_step=bool(own["step"].notna().any()))
-    if found.split == "train" and not is_given:
-        low, high = _since_validation(known, found)
-        return _selection(found, step_from=low, step_to=high)
-    return _selection(found, step_from=found.step, step_to=found.step)
+    if is_given:
+        return _selection(found, step_from=found.step, step_to=found.step)
+    run = known[known["run_id"] == found.run_id]
+    steps: dict[str | None, list[int | None]] = {}
+    for split_of, step in zip(run["split"], run["step"], strict=True):
+        at_split = steps.setdefault(None if pd.isna(split_of) else str(split_of), [])
+        at_split.append(None if pd.isna(step) else int(step))
+    return _without_steps(found.run_id, found.name, found.split, steps)
+
+
+def _without_steps(run_id: str, name: str, split: str | None, steps: dict[str | None, list[int | None]]) -> Selection:
+    """The selection that a run and a split alone name; `steps` are the run's by split."""
+    known = sorted(each for each in steps[split] if each is not None)
+    if split == "production":
+        return Selection(run_id, name, split, every_step=bool(known))
+    if split == "train" and known:
+        low, high = _since_validation(known, steps)
+        return Selection(run_id, name, split, low, high)
+    last = known[-1] if known else None
+    return Selection(run_id, name, split, last, last)
 
 
 def _selection(found: Arm, **steps: Any) -> Selection:
@@ -198,17 +240,13 @@ def _within(found: Arm, own: pd.DataFrame, low: int, high: int) -> Selection:
     return _selection(found, step_from=low, step_to=high)
 
 
-def _since_validation(known: pd.DataFrame, train: Arm) -> tuple[int | None, int | None]:
+def _since_validation(train: list[int], steps: dict[str | None, list[int | None]]) -> tuple[int, int]:
     """First and last train step after the last validation but one and no later than the last; else the last step."""
-    run = known[(known["run_id"] == train.run_id) & known["step"].notna()]
-    steps = run.loc[run["split"] == "train", "step"].astype(int)
-    judged = next((run.loc[run["split"] == each, "step"] for each in _JUDGING if (run["split"] == each).any()), None)
-    if judged is not None:
-        ends = sorted({int(each) for each in judged})
-        inside = steps[(steps <= ends[-1]) & (steps > (ends[-2] if len(ends) > 1 else steps.min() - 1))]
-        if len(inside):
-            return int(inside.min()), int(inside.max())
-    return train.step, train.step
+    judged = next((steps[each] for each in _JUDGING if each in steps), [])
+    ends = sorted({each for each in judged if each is not None})
+    after = ends[-2] if len(ends) > 1 else train[0] - 1
+    inside = [each for each in train if after < each <= ends[-1]] if ends else []
+    return (inside[0], inside[-1]) if inside else (train[-1], train[-1])
 
 
 def _is(column: "pd.Series[Any]", value: str | None) -> "pd.Series[bool]":

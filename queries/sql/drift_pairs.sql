@@ -3,6 +3,7 @@
 -- environments: of these rollouts; parent_run: the run this one continues or evaluates.
 SELECT
     s.run_id,
+    r.name AS run_name,
     r.kind,
     r.parent_run,
     s.split,
