@@ -48,9 +48,8 @@ def reward_view(filters: Filters, looks: Looks) -> None:
     st.markdown(parts.plain(failure_words.bounds(found, looks.names)))
     if found["step"].notna().any():
         alt = "Lines: reward over steps, failures left out and as graded; band: had all failures failed or succeeded"
-        rollouts_behind(
-            parts.plot(failure_charts.bounds_figure(found, looks), "bounds", found, select=True, alt=alt), "bounds"
-        )
+        points = parts.plot(failure_charts.bounds_figure(found, looks), "bounds", found, select=True, alt=alt)
+        rollouts_behind(points, "bounds", filters=filters)
     parts.table(found, "failure_bounds", label="Table of rewards and bounds")
 
 
@@ -92,5 +91,5 @@ def load_view(filters: Filters, looks: Looks) -> None:
     if len(found):
         alt = "Lines with intervals: share of failed rollouts by how many were in flight when they began"
         points = parts.plot(failure_charts.load_figure(found, looks), "load", found, select=True, alt=alt)
-        rollouts_behind(points, "load", "Click a point to list its run's rollouts.")
+        rollouts_behind(points, "load", "Click a point to list its run's rollouts.", filters)
     parts.table(found, "failures_in_flight", label="Table of failures by load")

@@ -15,6 +15,8 @@ from queries.measures import GROUPINGS, ROLLOUT_MEASURES
 
 _BY: Final = {"run": "run", "split": "split", "step": "step"}
 PAGE: Final = 50
+MANY: Final = 150_000
+"""Rollouts up to which pages that read every call, or every time, ask of all runs at once."""
 
 
 def controls(key: str) -> tuple[str, str]:
@@ -40,6 +42,21 @@ def scoped(filters: Filters, by: str, *, can_group: bool = True) -> Filters:
     grouping = ", or group by split," if can_group else ""
     st.caption(f"Only the {name} split is drawn; choose splits in the sidebar{grouping} to see the others.")
     return replace(filters, splits=(leading,))
+
+
+def one_of_many(filters: Filters) -> Filters:
+    """The filters; of over `MANY` rollouts of several runs those of the newest run, or of what is chosen here."""
+    if data.ask("filter_counts", filters).iloc[0]["num_rollouts"] <= MANY:
+        return filters
+    held = data.ask("run_overview", filters)
+    known = held[(held["num_rollouts"] > 0) & (held["split"].isin(filters.splits) if filters.splits else True)]
+    names = data.run_names()
+    newest = [each for each in reversed(names) if each in set(known["run_id"])]
+    if len(newest) < 2:
+        return filters
+    titles = {each: names[each] for each in newest} | {"*": f"all {whole(len(newest))} runs together (takes longer)"}
+    chosen = choice("Run", titles, "one_run", help="With this many rollouts the page opens on the newest run.")
+    return filters if chosen == "*" else filters.only(chosen)
 
 
 def listed(key: str, what: str, question: str, filters: Filters, **parameters: object) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, parts, tool_charts, tool_words, words
+from dashboard import data, opposite_words, parts, tool_charts, tool_words, words
 from dashboard.cells import change
 from dashboard.choices import choice
 from dashboard.measured import listed
@@ -51,6 +51,16 @@ def controls() -> tuple[str, str | None]:
         titles = {"all": "all together", "environment": "by environment", "agent": "by agent"}
         apart = choice("Told apart", titles, "apart", kind="buttons")
     return by, None if apart == "all" else apart
+
+
+def opposite(filters: Filters, split: str) -> list[str]:
+    """Environments, or agents, that move in opposite directions; not asked where the store knows fewer than two."""
+    fields, said = data.ask("filter_choices")["field"], []
+    for part in ("environment", "agent"):
+        if (fields == f"{part}s").sum() > 1:
+            moved = data.ask("opposite_movements", filters, split=split, apart=part)
+            said += opposite_words.opposite(moved, data.run_names())
+    return said
 
 
 def figures(profile: pd.DataFrame) -> None:
@@ -123,10 +133,12 @@ def _mix(filters: Filters, by: str, apart: str | None) -> None:
     frame = data.ask("tool_mix", filters, by=by, apart=apart)
     _shares(frame, filters, "tool_mix", "share of the group's calls", "num_calls")
     runs = sorted(set(frame["run_id"]))
-    known = data.ask("arms")
-    known = known[known["run_id"].isin(runs) & known["step"].notna()]
-    pairs = {str(run): rows for run, rows in known.groupby("run_id") if rows["step"].nunique() > 1}
-    with st.expander("How the mix shifted from the first step to the last"):
+    with parts.fold("How the mix shifted from the first step to the last", "shift_open") as folded:
+        if not folded.open:
+            return
+        known = data.ask("arms")
+        known = known[known["run_id"].isin(runs) & known["step"].notna()]
+        pairs = {str(run): rows for run, rows in known.groupby("run_id") if rows["step"].nunique() > 1}
         if not pairs:
             st.caption("No run shown here has two steps to compare.")
             return
@@ -161,12 +173,11 @@ def _first(filters: Filters, by: str, apart: str | None) -> None:
 
 
 def _errors(filters: Filters, by: str, apart: str | None) -> None:
-    frame = data.ask("tool_errors", filters, by=by, apart=apart)
+    after = data.ask("after_errors", filters, by=by, apart=apart)
     parts.warning(tool_words.unknown(data.ask("unknown_tools", filters)))
-    if frame.empty:
+    if after.empty:
         st.caption("No call shown here failed.")
         return
-    after = data.ask("after_errors", filters, by=by, apart=apart)
     labels = _labels(after, "what_follows")
     st.subheader("What follows a failed call", anchor=False)
     figure = tool_charts.share_figure(after, labels, "share of failed calls", count="num_errors")
@@ -177,10 +188,15 @@ def _errors(filters: Filters, by: str, apart: str | None) -> None:
                what_follows=each["what_follows"])  # fmt: skip
     parts.table(after, "after_errors", label="Table of what follows, and how often it recovers")
     parts.table(
-        frame.assign(kind=frame["kind"].map(tool_words.KINDS)), "tool_errors", label="Table of failed calls",
+        lambda: _failed(filters, by, apart), "tool_errors", label="Table of failed calls",
         on_row=lambda row: listed("failed", f"with failed calls of {row['tool']}", "rollouts_calling",
                                   narrowed(filters, {**row, "tool": None}), tool=row["tool"], which="failed"),
     )  # fmt: skip
+
+
+def _failed(filters: Filters, by: str, apart: str | None) -> pd.DataFrame:
+    frame = data.ask("tool_errors", filters, by=by, apart=apart)
+    return frame.assign(kind=frame["kind"].map(tool_words.KINDS))
 
 
 def _outputs(filters: Filters, by: str, apart: str | None) -> None:

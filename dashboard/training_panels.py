@@ -84,7 +84,9 @@ def every_run(filters: Filters, run_id: str) -> None:
             f"{plural(num, 'run')} are too many to judge all at once here; `observatory query health_patterns` does."
         )
         return
-    with st.expander("Every run", key="every_run"):
+    with parts.fold("Every run", "every_run") as folded:
+        if not folded.open:
+            return
         found = data.ask("health_patterns", filters)
         names = data.run_names()
         rows = []

@@ -28,7 +28,7 @@ SPEEDS = ("latency_s", "output_tokens", "tool_calls", "turns")
 parts.header(__doc__ or "")
 looks = Looks(data.run_names(), data.baseline())
 top = st.container()
-everything = data.filters()
+everything = measured.one_of_many(data.filters())
 losses = data.ask("attrition_losses", everything)
 if losses.empty:
     parts.empty("The filters leave no rollout: nothing can be lost.")

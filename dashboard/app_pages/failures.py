@@ -5,6 +5,7 @@ import streamlit as st
 from dashboard import data, failure_panels, failure_words, parts
 from dashboard.charts_curves import Looks
 from dashboard.choices import choice
+from dashboard.measured import one_of_many
 from queries.failure_rules import failure_rules
 
 HOW = """
@@ -28,7 +29,7 @@ Rollouts count when they began; calls of a tool fail by server error, rate limit
 VIEWS = {"causes": "Causes", "reward": "Reward", "time": "When and where", "load": "Load"}
 
 parts.header(__doc__ or "")
-filters, looks = data.filters(), Looks(data.run_names(), data.baseline())
+filters, looks = one_of_many(data.filters()), Looks(data.run_names(), data.baseline())
 book = data.ask("failure_rulebook")
 titles = dict(zip(book["cause"], book["title"], strict=True))
 causes = data.ask("failure_causes", filters)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import data, money_panels, money_words, parts
 from dashboard.charts_curves import Looks
+from dashboard.measured import one_of_many
 
 HOW = """
 **Time.** The whole is the rollout's latency, from its first start to its last end. Tool calls side by side count as
@@ -34,7 +35,7 @@ looks = Looks(data.run_names(), data.baseline())
 top = st.container()
 left, middle, right = st.columns([1, 1.4, 1.4], vertical_alignment="bottom")
 with left:
-    filters = money_panels.scope()
+    filters = one_of_many(money_panels.scope())
 with middle:
     by = money_panels.grouping()
 with right:

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from dashboard import data, opposite_words, parts, tool_charts, tool_panels, tool_words
+from dashboard import data, parts, tool_charts, tool_panels, tool_words
 from dashboard.choices import choice
-from dashboard.measured import scoped
+from dashboard.measured import one_of_many, scoped
 from dashboard.selection import opening, rollouts_behind
 
 parts.header(__doc__ or "")
 names = data.run_names()
 top = st.container()
 by, apart = tool_panels.controls()
-filters = scoped(data.filters(), by)
+filters = one_of_many(scoped(data.filters(), by))
 profile = data.ask("tool_profile", filters, by=by, apart=apart)
 if profile.empty or not profile["num_calls"].fillna(0).any():
     parts.missing("tool_calls")
@@ -23,9 +23,8 @@ with top:
     parts.verdict(tool_words.verdict(profile, labels))
     for caution in tool_words.cautions(profile, of_own_agents=apart == "agent"):
         parts.warning(caution)
-    for part in ("environment", "agent"):
-        for said in opposite_words.opposite(data.ask("opposite_movements", filters, split=split, apart=part), names):
-            parts.warning(said)
+    for said in tool_panels.opposite(filters, split):
+        parts.warning(said)
     tool_panels.figures(profile)
     st.caption(parts.plain(f"The figures are of {labels[-1]}."))
 

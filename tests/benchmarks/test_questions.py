@@ -63,6 +63,9 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     valid = replace(chosen, splits=("valid",))
     train = replace(chosen, splits=("train",))
     one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
+    # Of so many rollouts these pages open on one run.
+    opened = one if chosen.run_ids is None else chosen
+    opened_valid, opened_train = replace(opened, splits=("valid",)), replace(opened, splits=("train",))
     sides = {"baseline": f"{ONE_RUN}@0", "candidate": OTHER_RUN}
     runs = {"baseline": ONE_RUN, "candidate": OTHER_RUN}
     drifted = {"first": f"{ONE_RUN}@all", "first_split": "train", "second": f"{ONE_RUN}@all", "second_split": "valid"}
@@ -89,9 +92,9 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Runs": [Asked("runs", chosen)],
         "Reward curves": curves,
         "Training health": [
-            *(Asked("runs", chosen), Asked("health_patterns", chosen)),
-            *(Asked(f"health_{each}", one) for each in ("series", "patterns", "names", "turns")),
+            *(Asked("runs", chosen), *(Asked(f"health_{each}", one) for each in ("series", "patterns", "names"))),
         ],
+        "Training health, unfolded": [Asked("health_patterns", chosen), Asked("health_turns", one)],
         "Distributions": [by_split, *(Asked(e, valid) for e in ("distribution_summary", "distribution", "tool_usage"))],
         "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
         "Tail contracts": [
@@ -102,15 +105,24 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             Asked("contract_moved_samples", None, sides | {"limits": "tool_calls<=10"}),
         ],
         "Tool behaviour": [
-            *(
-                Asked(each, valid)
-                for each in ("tool_profile", "tool_mix", "first_calls", "tool_errors", "unknown_tools")
-            ),
-            *(Asked(each, valid) for each in ("after_errors", "tool_outputs", "unstable_tools", "unstable_calls")),
-            *(Asked(each, valid) for each in ("destructive_rates", "destructive_calls")),
-            Asked("sequence_rule", valid, {"rule": "run_tests before answer"}),
-            *(Asked("opposite_movements", valid, {"apart": each}) for each in ("environment", "agent")),
-            *(Asked(each, None, sides) for each in ("tool_mix_shift", "tool_mix_moves")),
+            *(by_split, Asked("run_overview", chosen), Asked("tool_profile", opened_valid)),
+            *(Asked("opposite_movements", opened_valid, {"apart": each}) for each in ("environment", "agent")),
+        ],
+        **{
+            f"Tool behaviour, {view}": [Asked(each, opened_valid) for each in asked]
+            for view, asked in {
+                "first call": ("first_calls",),
+                "failures": ("after_errors", "unknown_tools", "tool_errors"),
+                "outputs": ("tool_outputs",),
+                "unstable answers": ("unstable_tools", "unstable_calls"),
+                "destructive calls": ("destructive_rates", "destructive_calls"),
+            }.items()
+        },
+        "Tool behaviour, order of calls": [
+            Asked("sequence_rule", opened_valid, {"rule": "run_tests before answer"}),
+        ],
+        "Tool behaviour, mix of tools": [
+            *(Asked("tool_mix", opened_valid), *(Asked(e, None, sides) for e in ("tool_mix_shift", "tool_mix_moves"))),
         ],
         "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
@@ -139,21 +151,26 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
             Asked("drift_categories", None, drifted),
         ],
         "Time and money": [
-            *(by_split, Asked("costs", chosen, {"by": "step"}), Asked("time_shares", chosen, {"by": "step"})),
-            *(Asked(each, chosen) for each in ("time_shares", "step_waits", "prices", "cost_effect")),
+            *(by_split, Asked("run_overview", chosen)),
+            *(Asked(each, opened_train, {"by": "step"}) for each in ("costs", "time_shares")),
+            *(Asked(each, opened_train) for each in ("time_shares", "step_waits", "prices", "cost_effect")),
             Asked("when_to_stop", one),
         ],
         "Failures": [
             *(
                 Asked("failure_rulebook"),
-                Asked("failure_causes", chosen),
-                Asked("failure_causes", chosen, {"by": "step"}),
+                Asked("run_overview", chosen),
+                *(Asked(e, opened) for e in ("failure_causes", "failure_coverage", "failure_bursts")),
+                Asked("failed_rollouts", opened),
             ),
-            *(Asked(e, chosen) for e in ("failure_coverage", "failure_bursts", "failed_rollouts", "failure_bounds")),
-            *(Asked(e, chosen) for e in ("failure_timeline", "failure_places", "failures_in_flight")),
         ],
+        "Failures, causes by step": [Asked("failure_causes", opened, {"by": "step"})],
+        "Failures, reward": [Asked("failure_bounds", opened)],
+        "Failures, when and where": [Asked(e, opened) for e in ("failure_timeline", "failure_places")],
+        "Failures, load": [Asked("failures_in_flight", opened)],
         "Attrition": [
-            *(Asked(e, chosen) for e in ("attrition_losses", "attrition", "attrition_speed", "attrition_rollouts")),
+            *(Asked("run_overview", chosen), Asked("attrition_losses", opened), Asked("failure_rulebook")),
+            *(Asked(e, one) for e in ("attrition_losses", "attrition", "attrition_speed", "attrition_rollouts")),
         ],
         "Reward integrity": [
             *(Asked("integrity_rules"), Asked("run_overview", chosen), Asked("run_names")),

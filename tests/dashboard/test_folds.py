@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import data
+from dashboard import data, measured
 from queries.filters import Filters
 from tests.conftest import ROOT
 from tests.stores import call, rollout, write_store
@@ -62,6 +62,7 @@ def page(name: str, **query: str) -> AppTest:
         ("repeated_calls", "loops_open", "loops"),
         ("repeated_calls", "transitions_open", "tool_transitions"),
         ("tail_contracts", "table_contract_costs", "contract_costs"),
+        ("health", "table_health_turns", "health_turns"),
     ],
 )
 def test_a_folded_part_is_asked_for_once_it_is_open(asked: Asked, name: str, key: str, question: str) -> None:
@@ -76,3 +77,35 @@ def test_curves_are_asked_of_the_runs_that_are_drawn(asked: Asked) -> None:
     assert any("12 of 14 runs are drawn" in each for each in said)
     drawn = tuple(f"run-{run:02d}" for run in range(12))
     assert {each.run_ids for name, each in asked.filters if name == "step_deltas"} == {drawn}
+
+
+def test_every_run_is_judged_once_that_part_is_open(asked: Asked) -> None:
+    page("health")
+    assert {each.run_ids for name, each in asked.filters if name == "health_patterns"} == {("run-00",)}
+    page("health", every_run="true")
+    assert ("health_patterns", Filters()) in asked.filters
+
+
+@pytest.mark.parametrize("name", ["tool_behaviour", "time_and_money", "failures", "attrition"])
+def test_of_many_rollouts_a_page_opens_on_the_newest_run(
+    asked: Asked, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = ("tool_profile", "time_shares", "failure_causes", "attrition_losses")
+
+    def runs() -> set[tuple[str, ...] | None]:
+        found = {each.run_ids for question, each in asked.filters if question in own}
+        asked.filters.clear()
+        return found
+
+    page(name)
+    assert None in runs()  # few rollouts: all runs
+    monkeypatch.setattr(measured, "MANY", 27)
+    app = page(name)
+    assert runs() == {("run-13",)}
+    assert app.selectbox(key="one_run").value == "run-13"
+    page(name, one_run="run-03")
+    assert runs() == {("run-03",)}
+    page(name, one_run="*")
+    assert None in runs()
+    page(name, run="run-05")  # one run of two rollouts
+    assert runs() == {("run-05",)}
