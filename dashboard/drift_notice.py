@@ -16,6 +16,6 @@ def judged(arm: str, split: str | None, environments: tuple[str, ...] | None) ->
         return
     if drift_words.is_unlike(found):
         parts.warning(text)
-        links.go("What differs", "drift", {})
+        links.go("What differs", "drift", drift_words.address(found))
     else:
         st.caption(parts.plain(text))

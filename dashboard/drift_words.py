@@ -276,6 +276,15 @@ def judged(frame: pd.DataFrame, samples: str = "validation samples") -> str:
     return " ".join(told)
 
 
+def address(frame: pd.DataFrame) -> dict[str, str]:
+    """Parameters with which the page Drift opens what `judged` speaks of: the first production run that is unlike."""
+    shifted = frame[frame["is_shifted"]]
+    row = records(shifted if len(shifted) else frame)[0]
+    first = f"{row['run_id']} · {row['split'] or 'none'}"
+    second = f"{row['production_run']} · {row['production_split']}"
+    return {"first": first, "second": second} | ({"first_steps": row["steps"]} if row["steps"] else {})
+
+
 def is_unlike(frame: pd.DataFrame) -> bool:
     """Whether `judged` is a warning."""
     return "unlike production" in judged(frame)

@@ -274,8 +274,9 @@ def production_drift(
     """One row per production run and measure: were samples that a checkpoint is judged on like those of production?
 
     `arm` is `RUN@STEP`; `split` as comparisons choose it. Production runs are those that `drift_pairs` relates to the
-    run; without any there is no row, nor for production itself. Columns: production_run, related_by (`run`, `family`,
-    `environment`), production_split, then those of `drift`, the arm first and production second.
+    run; without any there is no row, nor for production itself. Columns: run_id, split, steps (of the arm, as
+    selections are written), production_run, related_by (`run`, `family`, `environment`), production_split, then those
+    of `drift`, the arm first and production second.
 
     Raises:
         QuestionError: The arm is not there.
@@ -288,9 +289,14 @@ def production_drift(
         other = selection(arms(store), str(row["second"]), str(row["second_split"]))
         if other != judged:
             frame = _drift(store, Asked(judged, other, environments))
-            about = {name: row[key] for name, key in _PRODUCTION.items()}
+            own = {"run_id": judged.run_id, "split": judged.split, "steps": judged.steps}
+            about = own | {name: row[key] for name, key in _PRODUCTION.items()}
             frames.append(pd.DataFrame({**{key: [value] * len(frame) for key, value in about.items()}, **frame}))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*_PRODUCTION, *_COLUMNS])
+    return (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else pd.DataFrame(columns=["run_id", "split", "steps", *_PRODUCTION, *_COLUMNS])
+    )
 
 
 _PRODUCTION: Final = {

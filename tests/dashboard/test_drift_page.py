@@ -73,6 +73,11 @@ def test_what_a_checkpoint_was_judged_on(store: Reading) -> None:
     assert "tools called: search 4" in said
     assert "of the calls instead of 2" in said
     assert drift_words.is_unlike(unlike)
+    assert drift_words.address(unlike) == {
+        "first": "drift_unlike · valid",
+        "second": "drift_unlike_production · production",
+        "first_steps": "10",
+    }
     alike = production_drift(store, arm=planted.ALIKE)
     assert drift_words.judged(alike) == (
         "Between the validation samples judged on and production (drift_alike_production, n = 80 and 160) "
