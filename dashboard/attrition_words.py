@@ -93,7 +93,10 @@ def cautions(frame: pd.DataFrame, subset: str | None) -> list[str]:
     if unknown:
         said.append(f"Not known, for the source does not tell it: {', '.join(unknown)}.")
     if asked.empty:
-        said.append("How many rollouts were asked for is not known: no product of settings named in failures.toml.")
+        said.append(
+            "How many rollouts were asked for is not known: the run has none of the settings that failures.toml "
+            "multiplies."
+        )
     if subset == "effective":
         said.append("Only rollouts that were trained on are left by the filters: nothing of them can be lost.")
     return said
@@ -110,8 +113,9 @@ def slow(
         if not lost:
             return False, "No rollout was lost that could have been slow."
         return False, (
-            f"Whether the slow ones are lost cannot be told: {plural(lost, 'rollout')} lost (without signal apart), of "
-            f"{plural(int(found['num_samples'].sum()), 'sample')} with a value; {FEW} are needed."
+            f"Whether slow rollouts are the ones that are lost cannot be told: only {plural(lost, 'rollout')} of "
+            f"{plural(int(found['num_samples'].sum()), 'sample')} {verb(lost, 'was', 'were')} lost for another reason "
+            f"than no signal; {FEW} samples are needed."
         )
     worse = [row for row in rows if row["ci_low"] > 0.5]
     chosen = max(worse or rows, key=lambda row: float(row["slower"]))
@@ -145,12 +149,12 @@ def figures(frame: pd.DataFrame) -> list[Figure]:
     items = []
     for stage, title in STAGES.items():
         num = found[stage]
-        beside = "of all that are in the store" if stage == "num_dispatched" else None
+        beside = "all in the store" if stage == "num_dispatched" else None
         if stage == "num_dispatched" and found["num_asked"]:
             beside = f"{whole(found['num_asked'])} asked for"
         elif num is not None and sent and stage != "num_dispatched":
             beside = percent(num / sent)
-        items.append(Figure(title, "not known" if num is None else whole(num), beside))
+        items.append(Figure(title.capitalize(), "not known" if num is None else whole(num), beside))
     return items
 
 

@@ -114,6 +114,10 @@ def run_symbols(run_ids: Iterable[str]) -> dict[str, str]:
     return {run_id: SYMBOLS[number // len(RUN_COLOURS) % len(SYMBOLS)] for number, run_id in enumerate(run_ids)}
 
 
+SHARE_TICKS: Final = "~%"
+"""Ticks of an axis of shares: as many digits as tell them apart, "5%", "0.2%"."""
+
+
 def figure(x: str, y: str, *, height: int = 380, zero: bool = False, y_format: str | None = None) -> go.Figure:
     """An empty figure with axis titles (units included); `zero` draws the zero line of y, where 0 means something."""
     drawn = go.Figure()

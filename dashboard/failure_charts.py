@@ -25,13 +25,13 @@ def cause_figure(causes: pd.DataFrame, titles: Mapping[str, str], looks: Looks, 
     """Share of rollouts of every cause: a bar a run (and split), or a bar a step of the one run and split there is."""
     known = causes[causes["cause"].notna()]
     if by == "step":
-        drawn = charts.figure("step", "share of rollouts", y_format=".0%")
+        drawn = charts.figure("step", "share of rollouts", y_format=charts.SHARE_TICKS)
         drawn.update_xaxes(**charts.whole_ticks(causes["step"]))
     else:
         drawn = charts.figure(
             "share of rollouts", "", height=150 + 34 * causes[["run_id", "split"]].drop_duplicates().shape[0]
         )
-        drawn.update_xaxes(tickformat=".0%")
+        drawn.update_xaxes(tickformat=charts.SHARE_TICKS)
         drawn.update_yaxes(autorange="reversed")
     order = known.groupby(["whose", "cause"], sort=False)["num"].sum().reset_index()
     order["place"] = order["whose"].map({name: place for place, name in enumerate(_TONES)})
@@ -48,7 +48,10 @@ def cause_figure(causes: pd.DataFrame, titles: Mapping[str, str], looks: Looks, 
             y=rows["share"] if by == "step" else label,
             orientation="v" if by == "step" else "h",
             name=charts.shown(f"{title_of(cause, titles)} ({whose})"),
-            marker={"color": tone, "pattern": {"shape": _PATTERNS[whose], "size": 5, "solidity": 0.2}},
+            marker={
+                "color": tone,
+                "pattern": {"shape": _PATTERNS[whose], "size": 5, "solidity": 0.2, "fillmode": "overlay"},
+            },
             customdata=charts.points(
                 rows,
                 ["run_id", "split", "step", "cause", "num", "num_zero", "num_rollouts", "share", "ci_low", "ci_high"],
@@ -58,7 +61,7 @@ def cause_figure(causes: pd.DataFrame, titles: Mapping[str, str], looks: Looks, 
                 "[%{customdata.ci_low:.1%}, %{customdata.ci_high:.1%}]<br>%{customdata.num_zero} at the reward's floor"
             ),
         )
-    drawn.update_layout(barmode="stack", bargap=0.15 if by == "step" else 0.35)
+    drawn.update_layout(barmode="stack", bargap=0.15 if by == "step" else 0.35, showlegend=True)
     return drawn
 
 
@@ -120,7 +123,7 @@ def _place(row: Mapping[str, Any], looks: Looks, *, several: bool) -> str:
 
 def load_figure(found: pd.DataFrame, looks: Looks) -> go.Figure:
     """Share of failed rollouts by how many were in flight, with intervals, a run a colour."""
-    drawn = charts.figure("rollouts in flight when it began", "share failed", y_format=".1%", zero=True)
+    drawn = charts.figure("rollouts in flight when it began", "share failed", y_format=charts.SHARE_TICKS, zero=True)
     for run_id, rows in by_run(drawn_runs(found)).items():
         middle = (rows["in_flight_from"] + rows["in_flight_to"]).astype(float) / 2
         text = [f"{span(row)} in flight" for row in records(rows)]
@@ -154,7 +157,7 @@ def stage_figure(losses: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -
             name = reasons.get((stage, str(reason)), str(reason))
             rows = found[found["reason"] == reason]
             _stage_bars(drawn, rows, name, tone, shapes[place % len(shapes)], has_steps=has_steps)
-    drawn.update_layout(barmode="stack", bargap=0.1)
+    drawn.update_layout(barmode="stack", bargap=0.1, showlegend=True)
     drawn.update_xaxes(**(charts.whole_ticks(losses["step"]) if has_steps else {"title": "no step"}))
     return drawn
 
@@ -165,7 +168,7 @@ def _stage_bars(drawn: go.Figure, rows: pd.DataFrame, name: str, tone: str, shap
         x=known["step"].astype(float) if has_steps else [""] * len(known),
         y=known["num"].astype(float),
         name=charts.shown(name),
-        marker={"color": tone, "pattern": {"shape": shape, "size": 5, "solidity": 0.25}},
+        marker={"color": tone, "pattern": {"shape": shape, "size": 5, "solidity": 0.25, "fillmode": "overlay"}},
         customdata=charts.points(known, ["run_id", "split", "step", "lost_at", "reason", "num", "num_dispatched"]),
         hovertemplate="step %{x}: %{customdata.num} of %{customdata.num_dispatched} rollouts",
     )

@@ -109,7 +109,10 @@ def _told(coverage: pd.DataFrame, floor: float) -> list[str]:
     said = []
     if total["num_reward"] and not total["num_zero"]:
         lowest = number(float(coverage["lowest_reward"].min()))
-        said.append(f"No reward is at or below its floor, {number(floor)}: the lowest is {lowest}. There are no zeros.")
+        said.append(
+            f"No reward is {number(floor)} or lower (the lowest is {lowest}), so no rollout counts as a failure by its "
+            "reward."
+        )
     if not total["num_reward"] and not total["num_passed"]:
         said.append("Nothing is scored and no verdict is known, so every rollout that ended well counts as not scored.")
     if total["num_status"] < total["num_rollouts"]:

@@ -17,36 +17,42 @@ MAX_RULES: Final = 6
 
 
 def rates(findings: pd.DataFrame, rules: list[str]) -> go.Figure:
-    """The share of rollouts that each rule names, by step; without steps, a bar for each rule. Both with intervals."""
+    """The share of rollouts that each rule names, by step; without steps, a mark for each rule. Both with intervals."""
     shown = findings[findings["rule"].isin(rules[:MAX_RULES])]
     if shown["step"].notna().any():
         return _over_steps(shown[shown["step"].notna()], rules)
     drawn = charts.figure("rollouts named, of those the rule applies to", "", height=120 + 44 * max(len(shown), 2))
-    drawn.update_xaxes(tickformat=".0%", range=[0, None], rangemode="tozero")
+    drawn.update_xaxes(tickformat=charts.SHARE_TICKS, range=[0, None], rangemode="tozero")
     names = [_name(row) for row in records(shown)]
-    drawn.add_bar(
-        orientation="h",
-        x=shown["share"],
-        y=names,
-        marker={"color": [_colour(each, rules) for each in shown["rule"]]},
-        error_x={
-            "type": "data",
-            "array": shown["ci_high"] - shown["share"],
-            "arrayminus": shown["share"] - shown["ci_low"],
-            "color": charts.BASELINE,
-            "thickness": 1.5,
-        },
-        customdata=charts.points(shown, _POINT),
-        hovertemplate="<b>%{y}</b><br>%{x:.1%}: %{customdata.num_flagged} of %{customdata.num_rollouts}<extra></extra>",
-        showlegend=False,
-    )
-    drawn.update_yaxes(autorange="reversed")
+    for name, row in zip(names, records(shown), strict=True):
+        high, low = (row["share"] if row[end] is None else row[end] for end in ("ci_high", "ci_low"))
+        colour = _colour(row["rule"], rules)
+        drawn.add_scatter(
+            x=[row["share"]],
+            y=[name],
+            mode="markers",
+            cliponaxis=False,
+            marker={"color": colour, "size": 11},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - row["share"]],
+                "arrayminus": [row["share"] - low],
+                "color": colour,
+                "thickness": 2,
+            },
+            customdata=[{each: row[each] for each in _POINT}],
+            hovertemplate="<b>%{y}</b><br>%{x:.1%}: %{customdata.num_flagged} of %{customdata.num_rollouts}"
+            "<extra></extra>",
+            showlegend=False,
+        )
+    drawn.update_yaxes(autorange="reversed", showgrid=False)
     return drawn
 
 
 def _over_steps(shown: pd.DataFrame, rules: list[str]) -> go.Figure:
     drawn = charts.figure("step", "rollouts named", zero=True)
-    drawn.update_yaxes(tickformat=".0%", rangemode="tozero")
+    drawn.update_yaxes(tickformat=charts.SHARE_TICKS, rangemode="tozero")
     drawn.update_xaxes(**charts.whole_ticks(shown["step"]))
     splits = list(dict.fromkeys(shown["split"].dropna()))
     for rule in [each for each in rules[:MAX_RULES] if each in set(shown["rule"])]:
@@ -106,7 +112,8 @@ def waterfall(frame: pd.DataFrame) -> go.Figure:
     rows = records(frame)
     ideal, actual = rows[0]["ideal"], rows[-1]["actual_mean"]
     names = ["ideal", *(_loss(row) for row in rows), "reward"]
-    drawn = charts.figure("", "reward, mean over samples", zero=True)
+    split = _WORDS.get(str(rows[0]["split"]), str(rows[0]["split"])) if rows[0]["split"] else ""
+    drawn = charts.figure("", f"{split} reward, mean over samples".strip(), zero=True)
     drawn.add_waterfall(
         x=list(range(len(names))),
         y=[ideal, *(-row["lost_mean"] for row in rows), actual],
@@ -122,8 +129,16 @@ def waterfall(frame: pd.DataFrame) -> go.Figure:
         hovertext=[charts.shown(each) for each in names],
         hovertemplate="<b>%{hovertext}</b><br>%{text}<extra></extra>",
     )
-    drawn.update_xaxes(tickvals=list(range(len(names))), ticktext=[charts.shown(each, 24) for each in names])
+    labels = ["ideal", *(_label(row) for row in rows), "reward"]
+    drawn.update_xaxes(tickvals=list(range(len(names))), ticktext=labels)
     return drawn
+
+
+def _label(row: dict[str, Any]) -> str:
+    """A tick of a loss; what a gate asks for stands on a line of its own, so that neighbours do not run together."""
+    if row["kind"] == "gate":
+        return f"{charts.shown(row['loss'], 22)}<br>below {row['bound']:g}"
+    return charts.shown(_loss(row), 22)
 
 
 def _loss(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ PART_LOOKS: Final = {
     "queue": ("#B9A66B", "x"),
     "setup": ("#7C7F4A", "-"),
     "grading": ("#B0788A", "\\"),
-    "rest": ("#C9CED6", ""),
+    "rest": ("#A7AFBB", ""),
 }
 """Colours of no run, and patterns, so that parts are told apart without colour as well."""
 MAX_PANELS: Final = 4

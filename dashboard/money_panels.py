@@ -92,23 +92,23 @@ def figures(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
     """Seconds, the largest part, what the last rollouts hold up, dollars and a solved sample, of the last run."""
     run = texts(shares["run_id"])[-1]
     rows = records(shares[shares["run_id"] == run])
-    items = [parts.Figure("a rollout takes", seconds(rows[0]["latency_mean_s"]), help="Mean over rollouts.")]
+    items = [parts.Figure("A rollout takes", seconds(rows[0]["latency_mean_s"]), help="Mean over rollouts.")]
     largest = max(rows[:-1], key=lambda row: row["share"] or 0)
     if largest["share"]:
-        items.append(parts.Figure(f"of that {money_words.PART_WORDS[largest['part']]}", percent(largest["share"])))
+        items.append(parts.Figure(f"Of that, {money_words.PART_WORDS[largest['part']]}", percent(largest["share"])))
     held = waits[(waits["run_id"] == run) & waits["held_s"].notna()]
     if len(held):
-        items.append(parts.Figure("last 5 % hold a step up", seconds(held["held_s"].median()), help="Median of steps."))
+        items.append(parts.Figure("Last 5 % hold a step up", seconds(held["held_s"].median()), help="Median of steps."))
     own = spent[(spent["run_id"] == run) & spent["usd"].notna()]
     if len(own):
         least = "≥ " if own["is_lower_bound"].any() else ""
-        items.append(parts.Figure("spent in all", least + money_words.amount(own["usd"].sum(), "usd")))
+        items.append(parts.Figure("Spent in all", least + money_words.amount(own["usd"].sum(), "usd")))
     for row in records(effect[effect["run_id"] == run]):
         unit = money_words.solved_in(row)
         if unit is not None:
             least = "≥ " if unit == "usd" and row["is_lower_bound"] else ""
             cost = money_words.amount(row[f"{unit}_per_solved"], unit)
-            items.append(parts.Figure("per solved sample", least + cost))
+            items.append(parts.Figure("Per solved sample", least + cost))
     parts.figures(items)
 
 

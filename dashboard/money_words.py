@@ -107,7 +107,10 @@ def solved(row: Row) -> str:
     """What a solved sample of one run costs: dollars, else tokens, else rollouts; or why that is not said."""
     unit = solved_in(row)
     if unit is None:
-        return f"What a solved sample costs is not told: {row['reason'] or 'nothing of its cost is known'}."
+        why = str(row["reason"] or "nothing of its cost is known").replace(
+            ": say from which reward on (reward_at_least)", "; say from which reward on in the field below"
+        )
+        return f"What a solved sample costs is not told: {why}."
     low, high = row[f"{unit}_per_solved_ci_low"], row[f"{unit}_per_solved_ci_high"]
     interval = "" if low is None else f" [{_bare(low, unit)}, {_bare(high, unit)}]"
     least = "at least " if unit == "usd" and row["is_lower_bound"] else ""

@@ -26,10 +26,14 @@ FILTERS: Final = ("run", "split", "from", "to", "status", "tool", "environment",
 _UNITS = {"s": "s", "usd": "US$", "bytes": "bytes", "rate": "0–1", "share": "0–1", "at": "UTC"}
 _KEPT = ("rate", "share")
 """Endings that are part of the name as well as its unit."""
+_HEADINGS: Final = {"lost_at": "stage not reached", "num": "number"}
+"""Of columns whose name would read as something else."""
 
 
 def heading(column: str) -> str:
     """A column's name as a heading with its unit: `latency_p95_s` → "latency p95, s", `num_turns` → "turns"."""
+    if column in _HEADINGS:
+        return _HEADINGS[column]
     *stem, last = column.removeprefix("num_").split("_")
     if not stem or last not in _UNITS:
         return " ".join([*stem, last])

@@ -21,6 +21,7 @@ def failure_figure(profile: pd.DataFrame, named: Sequence[str]) -> go.Figure:
     rows = list(zip(named, records(profile), strict=True))[-MAX_ROWS:]
     places = list(range(len(rows)))
     drawn = charts.figure("failed calls, share of calls", "", height=max(260, 34 * len(rows) + 120))
+    both = any(row["parallel_error_rate"] is not None for _, row in rows)
     for kind, colour, symbol, shift, count in (
         ("parallel", PARALLEL, "diamond", -0.14, "num_parallel_calls"),
         ("single", SINGLE, "circle", 0.14, "num_calls"),
@@ -30,11 +31,12 @@ def failure_figure(profile: pd.DataFrame, named: Sequence[str]) -> go.Figure:
         drawn.add_trace(
             go.Scatter(
                 x=[row[rate] for _, _, row in known],
-                y=[place + shift for place, _, _ in known],
+                y=[place + shift * both for place, _, _ in known],
                 error_x=_bars(
                     [(row[rate], row[f"{rate}_ci_low"], row[f"{rate}_ci_high"]) for _, _, row in known], colour
                 ),
                 mode="markers",
+                cliponaxis=False,
                 marker={"color": colour, "symbol": symbol, "size": 9},
                 name=f"{kind} calls",
                 customdata=[_point(row) for _, _, row in known],
@@ -46,6 +48,7 @@ def failure_figure(profile: pd.DataFrame, named: Sequence[str]) -> go.Figure:
                 hovertemplate="%{text}<extra></extra>",
             )
         )
+    drawn.update_layout(showlegend=True)
     return _labelled(drawn, [name for name, _ in rows])
 
 
@@ -62,6 +65,7 @@ def share_figure(
             y=list(range(len(rows))),
             error_x=_bars([(row[value], row[low], row[high]) for _, row in rows], PARALLEL),
             mode="markers",
+            cliponaxis=False,
             marker={"color": PARALLEL, "size": 9},
             showlegend=False,
             customdata=[_point(row) for _, row in rows],
@@ -75,7 +79,7 @@ def share_figure(
 
 
 def _labelled(drawn: go.Figure, names: Sequence[str]) -> go.Figure:
-    drawn.update_xaxes(tickformat=".0%", rangemode="tozero")
+    drawn.update_xaxes(tickformat=charts.SHARE_TICKS, rangemode="tozero")
     labels = [charts.shown(each, 36) for each in names]
     drawn.update_yaxes(
         range=[len(names) - 0.4, -0.6], tickvals=list(range(len(names))), ticktext=labels, showgrid=False

@@ -77,7 +77,7 @@ def figures(profile: pd.DataFrame) -> None:
             parts.Figure("Parallel calls", words.percent(row["parallel_call_share"]),
                          f"{words.whole(row['num_parallel_calls'])} of {words.whole(row['num_calls'])}"),
             parts.Figure("Failed calls", words.percent(failed),
-                         words.whole(row["num_failed"])),
+                         f"{words.whole(row['num_failed'])} of {words.whole(row['num_calls'])}"),
             parts.Figure("Tool time saved by parallel calls", words.percent(saved),
                          help="1 − critical path / time of all calls, over rollouts whose tool times are known"),
         ]

@@ -1,6 +1,6 @@
 """The figure of the page Training health: a panel a measure over the same steps, one cursor through all of them."""
 
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ _PANEL: Final = 165
 _DASHES: Final = {"train": "solid", "valid": "dash", "test": "dot", "production": "dashdot"}
 _SECOND: Final = "#E69F00"
 """The second measure of a panel that has two."""
-_WAYS: Final = {"share": ".0%", "tokens": ",.0f"}
+_WAYS: Final = {"share": charts.SHARE_TICKS, "tokens": ",.0f"}
 
 
 def health_figure(series: pd.DataFrame, patterns: pd.DataFrame, step: int, colour: str) -> go.Figure:
@@ -43,8 +43,8 @@ def health_figure(series: pd.DataFrame, patterns: pd.DataFrame, step: int, colou
         for row in records(patterns[(patterns["verdict"] == "found") & patterns["measure"].isin(part["measure"])]):
             _shade(drawn, row, span, place)
         drawn.add_vline(x=step, line={"color": charts.BAD, "width": 1.5}, **place)
-        if not part["value"].to_numpy(float, na_value=0.0).any():  # the axis of nothing but zeros would reach to −100 %
-            drawn.update_yaxes(range=[0, 0.05] if part["unit"].iloc[0] == "share" else [0, 1], **place)
+        if level := _level(part):
+            drawn.update_yaxes(range=level, **place)
         is_last = number + COLUMNS >= len(panels)
         drawn.update_xaxes(
             range=_widened(span), showticklabels=is_last, title_text="step" if is_last else None, **place
@@ -52,6 +52,16 @@ def health_figure(series: pd.DataFrame, patterns: pd.DataFrame, step: int, colou
         drawn.update_yaxes(tickformat=_WAYS.get(str(part["unit"].iloc[0])), nticks=4, tickfont={"size": 11}, **place)
     drawn.update_xaxes(matches="x", **charts.whole_ticks(series["step"]) if span[0] != span[1] else {})
     return drawn
+
+
+def _level(part: pd.DataFrame) -> list[float] | None:
+    """The axis of values that are all the same, which by itself would reach one to either side; else None."""
+    values = part["value"].dropna().unique().tolist() or [0.0]
+    if len(values) > 1 or not isfinite(values[0]):
+        return None
+    if not values[0]:
+        return [0, 0.05] if part["unit"].iloc[0] == "share" else [0, 1]
+    return sorted((0.0, 2.0 * float(values[0])))
 
 
 def _title(series: pd.DataFrame, panel: str) -> str:

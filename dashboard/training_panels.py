@@ -93,8 +93,8 @@ def every_run(filters: Filters, run_id: str) -> None:
         for own, part in found.groupby("run_id", sort=False):
             bad = part[part["verdict"] == "found"]
             judged = int((part["verdict"] != "cannot be said").sum())
-            rows.append({"run": names.get(str(own), str(own)), "num_found": len(bad), "num_judged": judged,
-                         "found": ", ".join(bad["title"]) or "none"})  # fmt: skip
-        shown = pd.DataFrame(rows, columns=["run", "num_found", "num_judged", "found"])
-        parts_frame = shown.sort_values("num_found", ascending=False, kind="stable")
+            rows.append({"run": names.get(str(own), str(own)), "bad patterns": len(bad), "patterns judged": judged,
+                         "which": ", ".join(bad["title"]) or "none"})  # fmt: skip
+        shown = pd.DataFrame(rows, columns=["run", "bad patterns", "patterns judged", "which"])
+        parts_frame = shown.sort_values("bad patterns", ascending=False, kind="stable")
         st.dataframe(parts_frame, hide_index=True, key="health_every_run")

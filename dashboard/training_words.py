@@ -10,6 +10,8 @@ from dashboard.run_words import reward_name
 from dashboard.words import NOTHING, number, percent, plural, seconds, signed, verb, whole
 
 _FOUND, _UNSAID = "found", "cannot be said"
+MAX_WARNED: Final = 3
+"""Patterns that are warned of one by one; a wall of warnings is read by nobody."""
 _ENDS: Final = "medians of the first and the last window"
 
 
@@ -48,6 +50,10 @@ def _learning(rows: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     change = f"{reward_name(row['split'])} {signed(row['after'])} [{number(row['ci_low'])}, {number(row['ci_high'])}]"
     over = f"from step {row['from_step']} to {row['to_step']}"
+    if row["reason"]:
+        return f"Whether it learns cannot be said: {change} {over}; {row['reason']}."
+    if row["ci_high"] < 0:
+        return f"The reward fell: {change} {over}."
     if row["ci_low"] > 0:
         return f"It is learning: {change} {over}."
     return f"No rise in reward could be shown: {change} {over}."
@@ -63,8 +69,13 @@ def _alive(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def cautions(patterns: pd.DataFrame) -> list[str]:
-    """What was found, each with its evidence in numbers and what it means."""
-    return [f"{evidence(row)} {row['why']}" for row in records(patterns) if row["verdict"] == _FOUND]
+    """What was found first, each with its evidence in numbers and what it means; where the rest stands."""
+    found = [f"{evidence(row)} {row['why']}" for row in records(patterns) if row["verdict"] == _FOUND]
+    more = len(found) - MAX_WARNED
+    if more < 2:
+        return found
+    told = f"The evidence of {plural(more, 'more pattern')} stands under “Every pattern that was looked for”, below."
+    return [*found[:MAX_WARNED], told]
 
 
 def evidence(row: Mapping[str, Any]) -> str:
@@ -93,7 +104,7 @@ def _high(row: Mapping[str, Any]) -> str:
 
 
 def _spikes(row: Mapping[str, Any]) -> str:
-    times = f"{plural(row['other'], 'step')} over {number(row['threshold'])} times the median of those before"
+    times = f"{plural(row['other'], 'step')} over {row['threshold']:g} times the median of those before"
     span = f"between steps {row['from_step']} and {row['to_step']}"
     return f"{times}, {span}, up to {valued(row['after'], row['unit'])} (median {valued(row['before'], row['unit'])})"
 

@@ -84,7 +84,7 @@ def _waits(starts: Any, ends: Any) -> dict[str, Any]:
     found |= {"is_batch": True, "peak_in_flight": peak, "idle_s": idle}
     found["idle_share"] = idle / (peak * span) if span > 0 else None
     if num < FEWEST:
-        return found | {"reason": f"fewer than {FEWEST} rollouts: 5 % of them are less than one"}
+        return found | {"reason": f"with fewer than {FEWEST} rollouts in a step, its last 5 % are less than one"}
     at = int(np.ceil(np.round(0.95 * num, 9))) - 1
     held = float(ends[-1] - ends[at]) / _MICRO
     return found | {

@@ -34,14 +34,13 @@ if losses.empty:
     parts.empty("The filters leave no rollout: nothing can be lost.")
     st.stop()
 filters = one_curve(everything, losses, looks)
-by_environment = st.toggle("By environment, in the table", key="by_environment", bind="query-params")
 losses = data.ask("attrition_losses", filters)
 stages = data.ask("attrition", filters)
 book = data.ask("failure_rulebook")
 titles = dict(zip(book["cause"], book["title"], strict=True))
 name = looks.name(stages["run_id"].iloc[0]) if stages["run_id"].nunique() == 1 else "All runs together"
 speeds = {each: ROLLOUT_MEASURES[each].title for each in SPEEDS}
-measure = choice("Slow, by", speeds, "speed", help="What lost and kept rollouts are compared by.")
+measure = choice("Slow is measured by", speeds, "speed", help="What lost and kept rollouts are compared by.")
 is_worse, said = attrition_words.slow(
     data.ask("attrition_speed", filters, measure=measure), ROLLOUT_MEASURES[measure], titles, looks.names
 )
@@ -64,6 +63,7 @@ if shown and shown.get("lost_at") is None:
 else:
     own = {"lost_at": shown.get("lost_at"), "reason": shown.get("reason")}
     measured.listed("lost", "lost, the earliest stage first", "attrition_rollouts", narrowed(filters, shown), **own)
+by_environment = st.toggle("Table by environment", key="by_environment", bind="query-params")
 table = data.ask("attrition", filters, by_environment=True) if by_environment else stages
 parts.table(table, "attrition", label="Table of stages")
 parts.table(losses, "attrition_losses", label="Table of losses")

@@ -45,12 +45,14 @@ parts.plot(figure, "health", series, select=True, on_points=training_panels.move
 st.caption(parts.plain(" ".join((training_words.sources(series), training_words.unrecognised(names)))))
 
 st.subheader(f"Step {step}", anchor=False)
-st.markdown(parts.plain(training_words.at_step(series, step)))
+with st.expander("All values at this step", key="at_step"):
+    st.markdown(parts.plain(training_words.at_step(series, step)))
 rollouts_behind([{"run_id": run_id, "step": step}], "health", filters=filters)
 
 training_panels.every_run(data.filters(), run_id)
 parts.table(training_words.standing(patterns), "health_patterns", label="Every pattern that was looked for")
 parts.table(series, "health_series", on_row=opening("health_series", filters))
 parts.table(lambda: data.ask("health_turns", filters), "health_turns", label="Turns after tool results, and others")
-parts.table(names, "health_names", label="Which reported name filled what")
+if len(names):
+    parts.table(names, "health_names", label="Which reported name filled what")
 parts.how(HOW)

@@ -23,6 +23,7 @@ together.
 """
 
 parts.header(__doc__ or "")
+top = st.container()
 filters = integrity_panels.one_run()
 if filters is None:
     parts.empty("No run has rollouts, so there is nothing to judge.", "observatory ingest PATH")
@@ -31,9 +32,10 @@ if filters is None:
 rules = data.ask("integrity_rules")
 verdicts = data.ask("integrity_verdicts", filters)
 run = data.run_names().get((filters.run_ids or ("",))[0], "")
-parts.verdict(" ".join(integrity_words.verdict(verdicts, run)))
-for each in integrity_words.cautions(verdicts, rules, **integrity_panels.circumstances(filters)):
-    parts.warning(each)
+with top:
+    parts.verdict(" ".join(integrity_words.verdict(verdicts, run)))
+    for each in integrity_words.cautions(verdicts, rules, **integrity_panels.circumstances(filters)):
+        parts.warning(each)
 if verdicts.empty:
     parts.missing("reward")
     st.stop()
@@ -44,7 +46,8 @@ if choice("Plot", plots, "plot", kind="buttons", label_visibility="collapsed") =
     integrity_panels.second_plot(filters)
 elif named:
     findings = data.ask("integrity_findings", filters)
-    points = parts.plot(integrity_charts.rates(findings, named), "integrity_rates", findings, select=True)
+    alt = "Share of rollouts that each rule names, with its interval"
+    points = parts.plot(integrity_charts.rates(findings, named), "integrity_rates", findings, select=True, alt=alt)
     integrity_panels.rule_list(verdicts, rules, filters, points)
     parts.table(findings, "integrity_findings", on_row=integrity_panels.opening(filters))
 else:

@@ -20,6 +20,7 @@ training under another would have led to.
 """
 
 parts.header(__doc__ or "")
+top = st.container()
 filters = integrity_panels.one_run()
 if filters is None:
     parts.empty("No run has rollouts, so there is no reward to take apart.", "observatory ingest PATH")
@@ -29,7 +30,7 @@ own = data.ask("reward_parts", filters)
 if own.empty:
     parts.missing("subscores")
     st.stop()
-top = st.container()
+plot = st.container()
 graders = list(dict.fromkeys(integrity_panels.known_graders(own)))
 run = data.run_names().get((filters.run_ids or ("",))[0], "")
 stored = data.ask("reward_waterfall", filters)
@@ -42,8 +43,10 @@ with top:
     parts.verdict(" ".join(integrity_words.parts_verdict(waterfall, found, run)))
     for each in integrity_words.parts_cautions(waterfall):
         parts.warning(each)
+with plot:
     first = integrity_panels.leading(waterfall)
-    parts.plot(integrity_charts.waterfall(first), "reward_waterfall", first)
+    alt = "From the highest possible reward down to the reward given, a bar for each loss"
+    parts.plot(integrity_charts.waterfall(first), "reward_waterfall", first, alt=alt)
 
 if weights:
     changed = data.ask("reward_whatif", filters, weights=weights, gates=gates)

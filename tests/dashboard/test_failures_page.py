@@ -76,7 +76,7 @@ def test_what_sources_do_not_tell_is_said(tmp_path: Path) -> None:
     coverage = failure_coverage(store)
     said = failure_words.cautions(failure_causes(store), coverage, failure_rulebook(store), 0.0, {})
     assert said == [
-        "No reward is at or below its floor, 0: the lowest is 0.400. There are no zeros.",
+        "No reward is 0 or lower (the lowest is 0.400), so no rollout counts as a failure by its reward.",
         "How 2 rollouts ended is not known: what failed there can pass for wrong.",
     ]
     assert failure_words.bursts(pd.DataFrame(), coverage, {}) == [
@@ -115,7 +115,7 @@ def test_the_slow_ones_are_named_only_where_it_can_be_shown() -> None:
     same = attrition_words.slow(pd.DataFrame([row | {"slower": 0.55, "ci_low": 0.4}]), latency, {}, {})
     assert (same[0], same[1][:36]) == (False, "No difference between lost and kept ")
     few = attrition_words.slow(pd.DataFrame([row | {"num_samples": 2}]), latency, {}, {})
-    assert (few[0], few[1][:35]) == (False, "Whether the slow ones are lost cann")
+    assert (few[0], few[1][:46]) == (False, "Whether slow rollouts are the ones that are lo")
 
 
 @pytest.mark.parametrize("view", ["causes", "reward", "time", "load"])

@@ -91,7 +91,8 @@ def test_figures_draw_every_rule_with_its_rollouts_behind_it(tmp_path: Path) -> 
     assert list(line.y) == [0.25, 0.5]
     assert line.customdata[1]["rule"] == "tampering"
     bars = integrity_charts.rates(integrity_findings(build_store(tmp_path / "b", hacked(None, 0.5))), ["tampering"])
-    assert bars.data[0].x.tolist() == [0.5]
+    assert list(bars.data[0].x) == [0.5]
+    assert bars.data[0].customdata[0]["rule"] == "tampering"
     fall = integrity_charts.waterfall(reward_waterfall(build_store(tmp_path / "c", [graded("a", 0.5, 1.0)])))
     assert list(fall.data[0].text) == ["1.000", "0.000", "−0.375", "0.000", "0.000", "0.625"]
 

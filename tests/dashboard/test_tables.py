@@ -19,6 +19,8 @@ from dashboard import tables
         ("num_tool_calls", "tool calls"),
         ("cost_usd", "cost, US$"),
         ("last_at", "last, UTC"),
+        ("lost_at", "stage not reached"),
+        ("num", "number"),
         ("s", "s"),
         ("'; DROP TABLE", "'; DROP TABLE"),
     ],

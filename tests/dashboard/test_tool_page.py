@@ -139,3 +139,6 @@ def test_figures_show_intervals_and_hand_back_their_group(tmp_path: Path) -> Non
     assert figure.data[0].customdata[0]["environment"] == "e"
     assert "a &lt; b" in figure.layout.yaxis.ticktext[0]
     assert figure.data[0].error_x.array[0] > 0
+    assert [trace.y[0] for trace in figure.data] == [-0.14, 0.14]
+    alone = tool_charts.failure_figure(frame.assign(parallel_error_rate=None), ["e"])
+    assert list(alone.data[1].y) == [0]

@@ -47,6 +47,7 @@ def test_the_collapse_is_named_with_its_evidence_and_a_cursor(root: Path, monkey
     assert "training_collapse shows 9 of 16 known bad patterns" in text
     assert "It learns its train batches, and nothing that could be shown on samples held out." in text
     assert "Entropy collapse: from 0.872 nats to 0.0856 nats" in text
+    assert "The evidence of 6 more patterns stands under" in text
     assert [each.value for each in app.subheader] == ["Step 20"]
     assert "36 rollouts behind the selection" in "\n".join(each.value for each in app.caption)
     app.number_input(key="at").set_value(28).run()  # validated at 25 and at 29
@@ -92,6 +93,30 @@ def test_long_lines_are_thinned_and_keep_their_spikes() -> None:
     assert 99.0 in kept["value"].tolist()
     assert kept["step"].iloc[[0, -1]].tolist() == [0, 999]
     assert len(training_charts.thinned(rows, 1000)) == 1000
+
+
+def test_a_fall_is_no_missing_rise_and_a_changed_grader_forbids_both(root: Path) -> None:
+    patterns = health_patterns(open_store(root), Filters(run_ids=("training_healthy",)))
+    still = patterns["kind"] == "still"
+
+    def said(**values: object) -> str:
+        columns = list(values)
+        rows = patterns.astype(dict.fromkeys(columns, object))
+        rows.loc[still, columns] = list(values.values())
+        return training_words.verdict(rows, "r")
+
+    assert "It is learning: " in said(ci_low=0.1, ci_high=0.3, reason=None)
+    assert "No rise in reward could be shown: " in said(ci_low=-0.1, ci_high=0.1, reason=None)
+    assert "The reward fell: " in said(ci_low=-0.3, ci_high=-0.1, reason=None)
+    changed = said(ci_low=-0.3, ci_high=-0.1, reason="the grader changed at step 15")
+    assert "Whether it learns cannot be said: " in changed
+    assert changed.count("; the grader changed at step 15.") == 1
+
+
+def test_a_level_line_has_an_axis_of_its_size(root: Path) -> None:
+    series = health_series(open_store(root), Filters(run_ids=("training_healthy",))).assign(value=1e-6)
+    figure = training_charts.health_figure(series, pd.DataFrame({"verdict": [], "measure": []}), 0, "#0072B2")
+    assert list(figure.layout.yaxis.range) == [0, 2e-6]
 
 
 def test_values_have_their_units() -> None:

@@ -40,7 +40,7 @@ def test_workers_that_take_the_next_rollout_are_no_more_workers(tmp_path: Path) 
     row = step_waits(build_store(tmp_path, rows)).iloc[0]
     assert (row["peak_in_flight"], row["idle_s"], row["early_share"]) == (2, 0.0, 1.0)
     assert np.isnan(row["held_s"])
-    assert row["reason"] == "fewer than 20 rollouts: 5 % of them are less than one"
+    assert row["reason"] == "with fewer than 20 rollouts in a step, its last 5 % are less than one"
 
 
 def test_rollouts_that_start_as_others_end_are_no_batch(tmp_path: Path) -> None:
