@@ -44,7 +44,7 @@ def scoped(filters: Filters, by: str, *, can_group: bool = True) -> Filters:
     return replace(filters, splits=(leading,))
 
 
-def one_of_many(filters: Filters) -> Filters:
+def one_of_many(filters: Filters, label: str = "Run") -> Filters:
     """The filters; of over `MANY` rollouts of several runs those of the newest run, or of what is chosen here."""
     if data.ask("filter_counts", filters).iloc[0]["num_rollouts"] <= MANY:
         return filters
@@ -55,7 +55,7 @@ def one_of_many(filters: Filters) -> Filters:
     if len(newest) < 2:
         return filters
     titles = {each: names[each] for each in newest} | {"*": f"all {whole(len(newest))} runs together (takes longer)"}
-    chosen = choice("Run", titles, "one_run", help="With this many rollouts the page opens on the newest run.")
+    chosen = choice(label, titles, "one_run", help="With this many rollouts the page opens on the newest run.")
     return filters if chosen == "*" else filters.only(chosen)
 
 

@@ -12,7 +12,6 @@ names = data.run_names()
 looks = Looks(names, data.baseline())
 top = st.container()
 filters = measured.scoped(data.filters(), "run", can_group=False)
-data.ask_ahead(filters, "repeats_by_step", "repeats_by_tool", "repeat_patterns")
 by_step = data.ask("repeats_by_step", filters)
 known = by_step[by_step["num_rollouts"] > 0]
 
@@ -26,13 +25,15 @@ with top:
         parts.warning(caution)
     repeat_panels.figures(known)
 
-repeat_panels.tools(filters, names)
+own = measured.one_of_many(filters, "Tools and patterns of the run")
+data.ask_ahead(own, "repeats_by_tool", "repeat_patterns")
+repeat_panels.tools(own, names)
 repeat_panels.over_steps(known, looks, filters)
-repeat_panels.patterns(filters, names)
+repeat_panels.patterns(own, names)
 repeat_panels.loops(filters, int(known["num_rollouts"].sum()))
 repeat_panels.transitions(filters, looks, texts(known["run_id"]))
-by_tool = data.ask("repeats_by_tool", filters)
-parts.table(by_tool, "by_tool", label="Table of repeats by tool", on_row=opening("by_tool", filters))
+by_tool = data.ask("repeats_by_tool", own)
+parts.table(by_tool, "by_tool", label="Table of repeats by tool", on_row=opening("by_tool", own))
 parts.table(by_step, "by_step", label="Table of repeats by step", on_row=opening("by_step", filters))
 parts.how(
     "An **exact repeat** has the tool and the arguments of an earlier call of the same rollout, after the JSON was "

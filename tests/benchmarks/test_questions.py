@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from dashboard.rows import MAX_RUNS
 from ingest.catalog import literal
 from ingest.schema import TABLES
 from queries import connection
@@ -61,7 +62,6 @@ class Asked:
 def pages(chosen: Filters) -> dict[str, list[Asked]]:
     """What each page asks when it is opened with these filters in the sidebar, its widgets as they come."""
     valid = replace(chosen, splits=("valid",))
-    train = replace(chosen, splits=("train",))
     one = chosen.only((chosen.run_ids or (ONE_RUN,))[0])
     # Of so many rollouts these pages open on one run.
     opened = one if chosen.run_ids is None else chosen
@@ -74,23 +74,27 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     compared += ("compare_quadrants", "compare_power", "compare_opposite")
     learned = ("learnability_summary", "dead_samples", "learnability", "signal_by_group_size", "attempt_curve")
     audited = ("grader_agreement", "grader_confusion", "grader_disagreements")
+    # Of more runs than are drawn the page asks only for these.
+    drawn = chosen.only(*(f"run-{run:04d}" for run in range(MAX_RUNS))) if chosen.run_ids is None else chosen
     curves = [
-        *(Asked("reward_curve", each) for each in (chosen, train, replace(train, subset="effective"))),
-        *(Asked(name, chosen, {"split": "valid"}) for name in ("step_deltas", "best_step")),
-        *(Asked(name, chosen) for name in ("reward_agreement", "checkpoints", "scores_by_step", "reported_metrics")),
-        *(Asked(name, chosen) for name in ("behaviour_by_step", "stop_reasons_by_step")),
+        *(Asked("reward_curve", each) for each in (chosen, replace(drawn, splits=("train",), subset="effective"))),
+        *(Asked(name, drawn, {"split": "valid"}) for name in ("step_deltas", "best_step")),
+        *(Asked(name, drawn) for name in ("reward_agreement", "checkpoints", "reported_metrics")),
+        *(Asked(name, drawn) for name in ("behaviour_by_step", "stop_reasons_by_step")),
         Asked("reported_metrics", chosen, {"only_reward": True}),
-        Asked("reward_curve", chosen, {"by_environment": True}),
-        *(Asked("opposite_movements", chosen, {"apart": each}) for each in ("environment", "agent")),
+        Asked("reward_curve", drawn, {"by_environment": True}),
+        *(Asked("opposite_movements", drawn, {"apart": each}) for each in ("environment", "agent")),
     ]
     by_split = Asked("distribution_summary", chosen, {"measure": "reward", "by": "split"})
     above, held = {"threshold": 10.0}, "tool_calls<=10; p95(latency_s)<=60; messages<=100"
     tail = [Asked(each, valid) for each in ("distribution_summary", "run_limits", "tail_percentiles", "survival")]
-    repeats = [Asked(each, valid) for each in ("repeats_by_step", "repeats_by_tool", "repeat_patterns", "loops")]
+    repeats = [Asked("repeats_by_step", valid), Asked("run_overview", chosen)]
+    repeats += [Asked(each, opened_valid) for each in ("repeats_by_tool", "repeat_patterns")]
     return {
         "every page": [Asked("run_names"), Asked("filter_choices"), Asked("filter_counts", chosen)],
         "Runs": [Asked("runs", chosen)],
         "Reward curves": curves,
+        "Reward curves, unfolded": [Asked("scores_by_step", drawn)],
         "Training health": [
             *(Asked("runs", chosen), *(Asked(f"health_{each}", one) for each in ("series", "patterns", "names"))),
         ],
@@ -99,11 +103,11 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
         "Tail contracts": [
             *(by_split, Asked("arms"), Asked("compare_failures", None, sides), Asked("contract_limits", chosen)),
-            *(Asked(each, valid, {"limits": held, "by": "step"}) for each in ("contract_shares", "contract_costs")),
-            Asked("contract_penalties", valid, {"limits": held, "by": "step"}),
+            *(Asked(each, valid, {"limits": held, "by": "step"}) for each in ("contract_shares", "contract_penalties")),
             *(Asked("tail_rollouts", one, above), Asked("contract_moves", None, sides | {"limits": held})),
             Asked("contract_moved_samples", None, sides | {"limits": "tool_calls<=10"}),
         ],
+        "Tail contracts, unfolded": [Asked("contract_costs", valid, {"limits": held, "by": "step"})],
         "Tool behaviour": [
             *(by_split, Asked("run_overview", chosen), Asked("tool_profile", opened_valid)),
             *(Asked("opposite_movements", opened_valid, {"apart": each}) for each in ("environment", "agent")),
@@ -124,7 +128,10 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Tool behaviour, mix of tools": [
             *(Asked("tool_mix", opened_valid), *(Asked(e, None, sides) for e in ("tool_mix_shift", "tool_mix_moves"))),
         ],
-        "Repeated calls": [by_split, *repeats, Asked("tool_transitions", replace(one, splits=("valid",)))],
+        "Repeated calls": [by_split, *repeats],
+        "Repeated calls, unfolded": [
+            *(Asked("loops", valid), Asked("tool_transitions", replace(one, splits=("valid",)))),
+        ],
         "Baseline vs fine-tuned": [Asked("arms"), *(Asked(each, None, sides) for each in compared)],
         "Run diff": [
             *(Asked(each, None, runs) for each in ("run_diff", "prompt_differences")),

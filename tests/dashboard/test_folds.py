@@ -86,11 +86,11 @@ def test_every_run_is_judged_once_that_part_is_open(asked: Asked) -> None:
     assert ("health_patterns", Filters()) in asked.filters
 
 
-@pytest.mark.parametrize("name", ["tool_behaviour", "time_and_money", "failures", "attrition"])
+@pytest.mark.parametrize("name", ["tool_behaviour", "time_and_money", "failures", "attrition", "repeated_calls"])
 def test_of_many_rollouts_a_page_opens_on_the_newest_run(
     asked: Asked, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = ("tool_profile", "time_shares", "failure_causes", "attrition_losses")
+    own = ("tool_profile", "time_shares", "failure_causes", "attrition_losses", "repeats_by_tool")
 
     def runs() -> set[tuple[str, ...] | None]:
         found = {each.run_ids for question, each in asked.filters if question in own}
