@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, integrity_charts, integrity_words, parts
+from dashboard import data, integrity_charts, integrity_words, jump_words, parts
 from dashboard.choices import choice
 from dashboard.rows import records
 from dashboard.selection import narrowed, rollouts_behind
@@ -73,6 +73,30 @@ def circumstances(filters: Filters) -> dict[str, Any]:
     rules = integrity_rulebook(data.reading())
     runs = data.ask("run_overview", replace(Filters(), run_ids=filters.run_ids))
     return {"num_left": int(runs["num_rollouts"].sum()), "most": rules.max_rollouts, "origin": rules.origin}
+
+
+def jump_warnings(filters: Filters) -> None:
+    """Warnings of sudden jumps, where there are any."""
+    for each in jump_words.jumps(data.ask("reward_jumps", filters)):
+        parts.warning(each)
+
+
+def jumps(filters: Filters) -> None:
+    """Where jumps were looked for, in words, and folded the jumps; a row opens the rollouts on both sides."""
+    found = data.ask("reward_jumps", filters)
+    st.caption(parts.plain(f"Sudden jumps: {jump_words.looked(data.ask('reward_jump_looks', filters))}"))
+    if len(found):
+        parts.table(found, "reward_jumps", label="Table of sudden jumps", on_row=_both_sides(filters))
+
+
+def _both_sides(filters: Filters) -> Callable[[dict[str, Any]], None]:
+    """What a row of the jumps opens: the rollouts of the step before it and of the step after it."""
+
+    def listed(row: dict[str, Any]) -> None:
+        sides = [{"run_id": row["run_id"], "split": row["split"], "step": row[at]} for at in ("from_step", "to_step")]
+        rollouts_behind(sides, "jump_behind", filters=filters)
+
+    return listed
 
 
 def leading(frame: pd.DataFrame) -> pd.DataFrame:

@@ -81,6 +81,8 @@ def verdict(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
         parts.verdict(name + " ".join(each for each in said if each))
     if len(runs) > len(shown):
         st.caption(f"First and last of {len(runs)} runs.")
+    if said_of_graders := money_words.regraded(pd.concat([_stops(run) for run in shown]), looks.names):
+        parts.warning(said_of_graders)
 
 
 def _stops(run: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dashboard.rows import records, texts
-from dashboard.words import decimals, number, percent, plural, seconds, signed, verb, whole
+from dashboard.words import decimals, number, percent, plural, seconds, shortened, signed, verb, whole
 
 PART_WORDS: Final = {
     "model": "the model",
@@ -150,6 +150,22 @@ def stop(row: Row) -> str:
     steps = int(row["last_step"]) - int(row["stop_after_step"])
     left = "" if row["since_ci_high"] is None else f"; as much as {signed(row['since_ci_high'], 2)} may be there"
     return f"The last {plural(steps, 'step')} bought nothing that can be told from noise: {since} {for_what}{left}."
+
+
+def regraded(stops: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """That other versions of graders took over between the validations compared; nothing where none did."""
+    rows = [row for row in records(stops) if row["num_regraded"]]
+    if not rows:
+        return ""
+    said = [
+        f"{names.get(row['run_id'], row['run_id'])}: before the validation of step {row['regraded_step']} the grader "
+        f"goes from version {shortened(row['version_before'])} to {shortened(row['version_after'])}"
+        + (f" (the last of {whole(row['num_regraded'])} such changes)" if row["num_regraded"] > 1 else "")
+        for row in rows[:MAX_NAMED]
+    ]
+    more = f"; {plural(len(rows) - MAX_NAMED, 'more run')} likewise" if len(rows) > MAX_NAMED else ""
+    what = "what is gained or lost across that step may be the grader's, not the policy's"
+    return f"{'; '.join(said)}{more}: {what}, and so may be when to stop."
 
 
 def cautions(

@@ -6,6 +6,7 @@ source. Gains are on the same samples throughout, and the intervals speak of the
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -41,11 +42,19 @@ class _Run:
     spent: dict[str, Floats]
     unit: str
     is_lower_bound: bool
+    graders: list[tuple[str, ...]]
+    """Versions of graders at each validation, none where they are not known."""
 
     @property
     def in_unit(self) -> Floats:
         """What was spent before each validation, shape (steps,)."""
         return self.spent[self.unit]
+
+    @property
+    def regraded(self) -> list[int]:
+        """Validations (places) whose graders have other versions than those of the last one before that names any."""
+        known = [at for at, versions in enumerate(self.graders) if versions]
+        return [at for before, at in pairwise(known) if self.graders[at] != self.graders[before]]
 
     def gain(self, start: int, stop: int, *, confidence: float = 0.95) -> Estimate:
         """Reward gained from one validation to another (both included), by the straight line through all of them.
@@ -79,6 +88,7 @@ def _read(store: Reading, filters: Filters, split: str, unit: str, prices: str) 
     train = replace(filters, splits=("train",), step_from=None, step_to=None)
     by_step = costs(store, train, by="step")
     by_step = by_step[by_step["step"].notna()]
+    graders = _graders(store, filters, split)
     found = []
     for run_id, steps, rewards, _ in reward_matrices(store, filters, split):
         own = by_step[by_step["run_id"] == run_id].sort_values("step")
@@ -87,8 +97,15 @@ def _read(store: Reading, filters: Filters, split: str, unit: str, prices: str) 
         chosen = next(iter(known)) if unit == "auto" else unit
         if chosen in known:
             is_lower = chosen == "usd" and bool(own["is_lower_bound"].any())
-            found.append(_Run(run_id, steps, rewards, known, chosen, is_lower))
+            versions = [graders.get((run_id, each), ()) for each in steps]
+            found.append(_Run(run_id, steps, rewards, known, chosen, is_lower, versions))
     return found
+
+
+def _graders(store: Reading, filters: Filters, split: str) -> dict[tuple[str, int], tuple[str, ...]]:
+    """Versions of graders by run and validation step: those that rollouts name, else those that scores name."""
+    frame = store.ask("graders_by_step", replace(filters, splits=(split,)).parameters())
+    return {(str(row["run_id"]), int(row["step"])): tuple(row["versions"]) for row in frame.to_dict("records")}
 
 
 def _spent(own: pd.DataFrame, steps: Any) -> dict[str, Floats]:
@@ -123,7 +140,8 @@ def cost_of_gain(
     spent_per_point (for each 0.01 of reward gained since the first, NULL unless a gain is shown) with _ci_low and
     _ci_high, marginal_from_step (first of the last `window` validations), marginal_spent, marginal_gain
     (by the straight line through them), marginal_ci_low, marginal_ci_high (95 % t over samples scored at all of them),
-    marginal_num_samples, reason (why there is no marginal gain or interval).
+    marginal_num_samples, reason (why there is no marginal gain or interval), grader_version (of the graders here, NULL
+    where not known), is_regraded (they differ from those at the first validation: what was gained may be the grader's).
 
     Raises:
         QuestionError: There is no such unit, the window is too small, or the price file is wrong.
@@ -131,17 +149,18 @@ def cost_of_gain(
     _check(window)
     rows = [_row(run, at, window) for run in _runs(store, filters, split, unit) for at in range(len(run.steps))]
     frame = pd.DataFrame(rows, columns=[*_GAINS])
-    numbers = [name for name in _GAINS if name not in ("run_id", "unit", "is_lower_bound", "reason", *_WHOLE)]
+    numbers = [name for name in _GAINS if name not in (*_TEXTS, *_WHOLE)]
     return frame.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(_WHOLE, "Int64")})
 
 
+_TEXTS: Final = ("run_id", "unit", "is_lower_bound", "reason", "grader_version", "is_regraded")
 _WHOLE: Final = ("step", "num_samples", "marginal_from_step", "marginal_num_samples")
 _GAINS: Final = (
     *("run_id", "step", "unit", "spent", "usd", "tokens", "rollouts", "hours", "is_lower_bound", "num_samples"),
     *("reward_mean", "gain_mean", "gain_ci_low", "gain_ci_high"),
     *("spent_per_point", "spent_per_point_ci_low", "spent_per_point_ci_high"),
     *("marginal_from_step", "marginal_spent", "marginal_gain", "marginal_ci_low", "marginal_ci_high"),
-    *("marginal_num_samples", "reason"),
+    *("marginal_num_samples", "reason", "grader_version", "is_regraded"),
 )
 
 
@@ -156,7 +175,9 @@ def _row(run: _Run, at: int, window: int) -> dict[str, Any]:
     row |= {name: values[at] for name, values in run.spent.items() if name != "steps"}
     row |= {"is_lower_bound": run.is_lower_bound, "reward_mean": float(np.nanmean(rewards))}
     gain = run.since_first(at)
-    row |= {"num_samples": gain.num}
+    row |= {"num_samples": gain.num, "grader_version": _listed(run.graders[at])}
+    both = run.graders[0] and run.graders[at]
+    row["is_regraded"] = run.graders[0] != run.graders[at] if both else None
     if at:
         row |= {"gain_mean": gain.value, "gain_ci_low": gain.interval.low, "gain_ci_high": gain.interval.high}
         low, high = gain.interval.low, gain.interval.high
@@ -193,7 +214,8 @@ def when_to_stop(
     the last of them, `loss` shown since `stop_after_step`, `no gain shown`, `too few` validations or samples),
     stop_after_step (the first step since which no gain is shown, from it or from any later one; NULL for `gain` and
     `too few`), since_spent, since_gain, since_ci_low, since_ci_high (from that step to the last, at `confidence`),
-    is_lower_bound, reason.
+    is_lower_bound, reason, num_regraded (validations before which the graders' versions change, NULL where they are not
+    known), regraded_step (the last of them), version_before, version_after (there: a gain across it may be theirs).
 
     Raises:
         QuestionError: There is no such unit, the window is too small, or the price file is wrong.
@@ -210,6 +232,7 @@ _STOPS: Final = (
     *("window_from_step", "window_spent", "window_gain", "window_ci_low", "window_ci_high"),
     *("num_looks", "confidence", "verdict", "stop_after_step", "since_spent", "since_gain"),
     *("since_ci_low", "since_ci_high", "is_lower_bound", "reason"),
+    *("num_regraded", "regraded_step", "version_before", "version_after"),
 )
 
 
@@ -217,7 +240,7 @@ def _stop(run: _Run, window: int) -> dict[str, Any]:
     last, spent = len(run.steps) - 1, run.in_unit
     row: dict[str, Any] = {"run_id": run.run_id, "unit": run.unit, "num_validations": last + 1, "num_samples": 0}
     row |= {"first_step": run.steps[0], "last_step": run.steps[-1], "spent": spent[-1] - spent[0]}
-    row |= {"is_lower_bound": run.is_lower_bound, "verdict": "too few"}
+    row |= {"is_lower_bound": run.is_lower_bound, "verdict": "too few", **_regraded(run)}
     if last + 1 < max(window, FEWEST):
         return row | {"reason": f"{max(window, FEWEST)} validations are needed, {last + 1} here"}
     start = last + 1 - window
@@ -238,3 +261,20 @@ def _stop(run: _Run, window: int) -> dict[str, Any]:
     row |= {"verdict": "loss" if is_loss else "no gain shown", "stop_after_step": run.steps[at], "reason": None}
     row |= {"since_spent": spent[-1] - spent[at], "since_gain": since.value}
     return row | {"since_ci_low": since.interval.low, "since_ci_high": since.interval.high}
+
+
+def _regraded(run: _Run) -> dict[str, Any]:
+    """Where graders took over from others between the validations of a run."""
+    if not any(run.graders):
+        return {}
+    changed = run.regraded
+    if not changed:
+        return {"num_regraded": 0}
+    at = changed[-1]
+    before = next(each for each in reversed(run.graders[:at]) if each)
+    versions = {"version_before": _listed(before), "version_after": _listed(run.graders[at])}
+    return {"num_regraded": len(changed), "regraded_step": run.steps[at], **versions}
+
+
+def _listed(versions: tuple[str, ...]) -> str | None:
+    return ", ".join(versions[:3]) + (f" and {len(versions) - 3} more" if len(versions) > 3 else "") or None

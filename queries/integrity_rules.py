@@ -10,8 +10,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queries.breaks import BreakRules
 from queries.connection import Reading
-from queries.rulebook import Rulebook, rulebook
+from queries.rulebook import DEFAULTS, Rulebook, rulebook
 
 NAME: Final = "integrity"
 CONCERNS: Final = ("hack", "signal")
@@ -67,6 +68,7 @@ class Rules:
     min_rise: float
     lower_is_better: str
     not_a_judge: str
+    jumps: BreakRules
     origin: str
 
     def parameters(self) -> dict[str, Any]:
@@ -131,7 +133,19 @@ def _checked(folder: Path, _text: str) -> Rules:
         min_rise=_number(book, settings, "min_rise", 0, 1),
         lower_is_better=_pattern(book, second, "lower_is_better"),
         not_a_judge=_pattern(book, second, "not_a_judge"),
+        jumps=_jumps(book if "jumps" in book.content else rulebook(DEFAULTS, NAME)),
         origin=book.origin,
+    )
+
+
+def _jumps(book: Rulebook) -> BreakRules:
+    table = _table(book, "jumps")
+    return BreakRules(
+        window=int(_number(book, table, "window", 2, 100)),
+        min_steps=int(_number(book, table, "min_steps", 2, 50)),
+        min_samples=int(_number(book, table, "min_samples", 2, 100_000)),
+        confidence=_number(book, table, "confidence", 0.5, 0.999999),
+        min_size=_number(book, table, "min_size", 0, 100),
     )
 
 

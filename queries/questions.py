@@ -35,6 +35,7 @@ from queries.health import health_names, health_series, health_turns
 from queries.health_patterns import health_patterns
 from queries.ingests import ingest_health, reject_reasons, rejects, run_overview, table_sizes
 from queries.integrity import integrity_findings, integrity_rules, integrity_verdicts, suspicious_rollouts
+from queries.jumps import reward_jump_looks, reward_jumps
 from queries.learnability import learnability, learnability_summary
 from queries.learning_curves import attempt_curve, signal_by_group_size, signal_by_step
 from queries.long_tail import survival, tail_percentiles, tail_rollouts, tail_share
@@ -174,6 +175,8 @@ QUESTIONS: dict[str, Question] = {
     "reward_agreement": reward_agreement,
     "reward_curve": reward_curve,
     "reward_gates": reward_gates,
+    "reward_jump_looks": reward_jump_looks,
+    "reward_jumps": reward_jumps,
     "reward_parts": reward_parts,
     "reward_waterfall": reward_waterfall,
     "reward_whatif": reward_whatif,

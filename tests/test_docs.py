@@ -51,6 +51,7 @@ SHARED = {
     "integrity_rules": "integrity_findings",
     "integrity_verdicts": "integrity_findings",
     "regrades": "grader_agreement",
+    "reward_jump_looks": "reward_jumps",
     "setting_effect": "compared_samples",
     "signal_by_group_size": "attempt_values",
     "survival": "measured_values",

@@ -34,8 +34,10 @@ from queries.contracts import contract_shares
 from queries.curves import reward_curve, scores_by_step
 from queries.distributions import rollouts_between
 from queries.filters import Filters
+from queries.gains import when_to_stop
 from queries.graders import grader_agreement
 from queries.ingests import reject_reasons
+from queries.jumps import reward_jumps
 from queries.long_tail import tail_share
 from queries.regrades import grader_version_changes
 from queries.rollouts import rollouts
@@ -429,6 +431,16 @@ def test_slides_have_few_bad_cases_left(store: Reading) -> None:
     # The error of a ratio of two counts, on the logarithm: √(1/a + 1/b).
     error = math.sqrt(1 / counts["baseline"] + 1 / counts["tuned"])
     assert abs(math.log(counts["tuned"] / counts["baseline"] / (1 - fact["fewer_bad_cases"]))) <= K * error
+
+
+def test_only_the_grader_that_was_replaced_makes_the_reward_jump(store: Reading) -> None:
+    run = f"{financial_research.NAME}-rft"
+    (only,) = reward_jumps(store).to_dict("records")  # slow learning in the other studies is none
+    assert (only["run_id"], only["split"], only["score"], only["to_step"]) == (run, "valid", "reward", 15)
+    assert (only["grader_version"], only["suspect"], only["num_samples"]) == ("1 → 2", "grader", 45)
+    assert -0.25 < only["ci_low"] < only["jump"] < only["ci_high"] < 0
+    stop = when_to_stop(store, Filters(run_ids=(run,))).iloc[0]
+    assert stop[["regraded_step", "version_before", "version_after"]].tolist() == [15, "1", "2"]
 
 
 def test_financial_research_attributes_more_and_invents_less(store: Reading) -> None:

@@ -17,6 +17,10 @@ noise (Newcombe's interval of a difference, one-sided, all periods together at t
 least its smallest rise worth a sentence. Rules about groups are compared with the run's own first period only, as
 they depend on the size of groups.
 
+A *sudden jump* is a change of the reward's (or a grader's) level between two steps: beyond noise between samples and
+between steps (t clustered by sample, all steps and graders of a split together), beyond the slope around it, and
+lasting: a steady rise, a bend or one odd step is none. Samples scored on both sides are compared with themselves.
+
 The five rollouts are drawn at random, the same for everyone. Reward and another grader are compared as changes since
 the first step, in standard deviations over all rollouts of the run and split; their intervals hold for all steps
 together.
@@ -36,7 +40,9 @@ with top:
     parts.verdict(" ".join(integrity_words.verdict(verdicts, run)))
     for each in integrity_words.cautions(verdicts, rules, **integrity_panels.circumstances(filters)):
         parts.warning(each)
+    integrity_panels.jump_warnings(filters)
 if verdicts.empty:
+    integrity_panels.jumps(filters)
     parts.missing("reward")
     st.stop()
 
@@ -52,6 +58,7 @@ elif named:
     parts.table(findings, "integrity_findings", on_row=integrity_panels.opening(filters))
 else:
     st.caption("No rule names a rollout, so there is nothing to draw.")
+integrity_panels.jumps(filters)
 parts.table(verdicts.drop(columns="run_id"), "integrity_verdicts", label="Table of the rules and what they say")
 parts.table(rules, "integrity_rules", label="The rules in words")
 parts.how(HOW)

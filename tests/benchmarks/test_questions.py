@@ -182,6 +182,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Reward integrity": [
             *(Asked("integrity_rules"), Asked("run_overview", chosen), Asked("run_names")),
             *(Asked(each, one) for each in ("integrity_verdicts", "integrity_findings", "second_grader")),
+            *(Asked(each, one) for each in ("reward_jumps", "reward_jump_looks")),
         ],
         "Grader audit": [
             *(Asked("graders", each) for each in (chosen, one)),
