@@ -55,7 +55,9 @@ def one_of_many(filters: Filters, label: str = "Run") -> Filters:
     if len(newest) < 2:
         return filters
     titles = {each: names[each] for each in newest} | {"*": f"all {whole(len(newest))} runs together (takes longer)"}
-    chosen = choice(label, titles, "one_run", help="With this many rollouts the page opens on the newest run.")
+    chosen = choice(label, titles, "one_run")
+    if chosen == newest[0]:
+        st.caption("The newest run, as there are many rollouts; another one, or all together, can be chosen.")
     return filters if chosen == "*" else filters.only(chosen)
 
 

@@ -103,6 +103,7 @@ def test_of_many_rollouts_a_page_opens_on_the_newest_run(
     app = page(name)
     assert runs() == {("run-13",)}
     assert app.selectbox(key="one_run").value == "run-13"
+    assert any("The newest run, as there are many rollouts" in each.value for each in app.caption)
     page(name, one_run="run-03")
     assert runs() == {("run-03",)}
     page(name, one_run="*")
