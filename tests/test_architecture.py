@@ -67,6 +67,13 @@ def test_modules_and_statements_keep_their_size() -> None:
     assert [path.name for path in statements if len(path.read_text().splitlines()) > 80] == []
 
 
+def test_every_shared_definition_of_statements_has_a_name_of_its_own() -> None:
+    views = [each.read_text() for each in sorted((ROOT / "queries" / "views").glob("*.sql"))]
+    names = [name for text in views for name in re.findall(r"^CREATE (?:OR REPLACE )?(?:MACRO|VIEW) (\w+)", text, re.M)]
+    assert len(names) > len(views)
+    assert sorted(names) == sorted(set(names))
+
+
 def test_every_source_module_is_registered() -> None:
     registered = {source.__name__ for source in SOURCES if isinstance(source, ModuleType)}
     found = set()
