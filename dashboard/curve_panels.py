@@ -91,6 +91,17 @@ def pair(*, both: bool) -> tuple[DeltaGenerator, DeltaGenerator | None]:
     return left, right
 
 
+def unlike_failures(lead: pd.DataFrame, filters: Filters, split: str | None, names: dict[str, str]) -> str:
+    """That runs failed at unlike rates, and by which cause most; causes are asked for only where they did."""
+    said = curve_words.unlike_failures(lead, names)
+    if not said:
+        return ""
+    book = data.ask("failure_rulebook")
+    titles = dict(zip(book["cause"], book["title"], strict=True))
+    leading = replace(filters, splits=(split,)) if split else filters
+    return said + curve_words.unlike_cause(data.ask("failure_causes", leading), titles, names)
+
+
 def warned(found: list[str], filters: Filters, split: str | None, names: dict[str, str]) -> list[str]:
     """That the first sentence pools environments, and which of them, or of the agents, move in opposite directions."""
     said = [curve_words.environments(found)]

@@ -135,6 +135,28 @@ def unlike_failures(curve: pd.DataFrame, names: Mapping[str, str]) -> str:
     )
 
 
+def unlike_cause(causes: pd.DataFrame, titles: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Which cause that is not the policy's differs most between runs, with 95 % intervals; nothing where none is sure.
+
+    `causes` is the answer to `failure_causes` by run.
+    """
+    totals = causes.groupby("run_id", sort=False)["num_rollouts"].first().to_numpy(float)
+    runs = list(dict.fromkeys(texts(causes["run_id"])))
+    foreign = causes[causes["whose"].isin(["infrastructure", "grader"])]
+    found: list[tuple[float, str]] = []
+    for cause, rows in foreign.groupby("cause", sort=False):
+        counts = rows.groupby("run_id")["num"].sum().reindex(runs, fill_value=0).to_numpy(float)
+        rates, (low, high) = counts / totals, wilson(counts, totals)
+        least, most = int(rates.argmin()), int(rates.argmax())
+        if low[most] > high[least] and rates[most] - rates[least] >= ALIKE:
+            said = [
+                f"{percent(rates[at])} [{percent(low[at])}, {percent(high[at])}] of {names.get(runs[at], runs[at])}"
+                for at in (most, least)
+            ]
+            found.append((rates[most] - rates[least], f"{titles.get(str(cause), str(cause))} {said[0]}, {said[1]}"))
+    return f" The cause that differs most: {max(found)[1]}." if found else ""
+
+
 def unscored(curve: pd.DataFrame) -> str:
     """That rollouts have no reward, so that they are in no mean; else nothing."""
     lost, total = int((curve["num_rollouts"] - curve["num_scored"]).sum()), int(curve["num_rollouts"].sum())

@@ -26,7 +26,7 @@ environments = curve_panels.environments(filters)
 
 parts.verdict(curve_words.verdict(changes, lead, names, split))
 for caution in (
-    *(each(lead, names) for each in (curve_words.failures, curve_words.unlike_failures)),
+    *(curve_words.failures(lead, names), curve_panels.unlike_failures(lead, filters, split, names)),
     curve_words.disagreement(agreement, names),
     curve_words.unscored(lead),
     *curve_panels.warned(environments, filters, split, names),

@@ -152,3 +152,22 @@ def test_curves_of_runs_that_failed_at_unlike_rates_say_so() -> None:
     )
     assert not curve_words.unlike_failures(curve[curve["run_id"] == "a"], {})
     assert not curve_words.unlike_failures(curve.assign(num_failed=[10, 10, 18]), {})
+
+
+def test_the_cause_that_differs_between_runs_is_named_with_its_intervals() -> None:
+    rows = [("a", "environment_died", "infrastructure", 24), ("a", "wrong_answer", "policy", 90)]
+    rows += [("b", "environment_died", "infrastructure", 2), ("b", "grader_down", "grader", 1)]
+    causes = pd.DataFrame(rows, columns=["run_id", "cause", "whose", "num"]).assign(num_rollouts=200)
+    # Wilson of 24 in 200 is [8.2 %, 17 %], of 2 in 200 [0.3 %, 3.6 %]; of the grader's 1 against 0 nothing is sure.
+    said = curve_words.unlike_cause(causes, {"environment_died": "dead environment"}, {"a": "zava"})
+    assert (
+        said == " The cause that differs most: dead environment 12 % [8.2 %, 17 %] of zava, 1.0 % [0.3 %, 3.6 %] of b."
+    )
+    assert not curve_words.unlike_cause(causes[causes["cause"] != "environment_died"], {}, {})
+
+
+def test_the_page_of_curves_names_the_cause_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_store(tmp_path, [*ten("a", failed=6), *ten("b", failed=0)])
+    text = " ".join(each.value for each in shown(tmp_path, monkeypatch, "reward_curves").markdown).replace("\\", "")
+    assert "runs that fail at different rates" in text
+    assert "The cause that differs most:" in text
