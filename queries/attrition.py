@@ -50,7 +50,8 @@ def attrition(store: Reading, filters: Filters = EVERYTHING, *, by_environment: 
         told = np.bincount(group, losses[known].to_numpy(bool), len(frame)) > 0
         frame[f"num_{stage}"] = pd.Series(left, dtype="Int64").where(told)
     failed = np.bincount(group, losses["num_trained_failed"].to_numpy(np.int64), len(frame))
-    frame["num_trained_failed"] = pd.Series(failed.astype(np.int64), dtype="Int64")
+    known = frame["num_trained_on"].notna()
+    frame["num_trained_failed"] = pd.Series(failed.astype(np.int64), dtype="Int64").where(known)
     asked = _asked(store, frame, failure_rules(store), by_environment=by_environment)
     frame.insert(4, "num_asked", pd.Series([each for each, _ in asked], dtype="Int64"))
     return frame.assign(asked_by=pd.Series([by for _, by in asked], dtype=object))
@@ -78,9 +79,9 @@ def attrition_speed(store: Reading, filters: Filters = EVERYTHING, *, measure: s
     Lost and kept rollouts are compared at the same step; groups without signal, which trainers drop on purpose, are
     neither. Columns: run_id, split, lost_at, reason, num_lost, num_placed (that could be compared), num_guessed (of
     these, without a value of their own: their sample's mean over kept rollouts stands for it), num_samples (that lost
-    some), slower (chance that a lost rollout lies above one kept, 0–1, mean over samples; 0.5 = no difference), ci_low,
-    ci_high (t interval over samples, Wilson's where all are alike; those of all rows hold together at 95 %,
-    Bonferroni), lost_median (of the samples' medians, in the measure's unit).
+    some), slower (chance that a lost rollout lies above one kept, 0–1, to about 0.02, mean over samples; 0.5 = no
+    difference), ci_low, ci_high (t interval over samples, Wilson's where all are alike; those of all rows hold together
+    at 95 %, Bonferroni), lost_median (of the samples' medians, in the measure's unit).
 
     Raises:
         QuestionError: There is no such measure, or the rules in `failures.toml` cannot be read.

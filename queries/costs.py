@@ -32,9 +32,9 @@ def costs(store: Reading, filters: Filters = EVERYTHING, *, by: str = "run") -> 
     num_hours_known, input_tokens, cached_tokens, output_tokens, reasoning_tokens, num_tokens_known, usd (NULL where
     nothing has a price), num_costed (rollouts, calls, scores that it is of), num_reported (of which the source reports
     the cost), reported_usd, model_usd, tools_usd, graders_usd, environment_usd (computed from prices, of the others),
-    is_lower_bound (something has no price, or is not known), unpriced (what, in words). A rollout has its reported
-    or its computed cost, never both. Rows of a tool or a grader are priced whatever the source reports: they are not to
-    be added to the rest.
+    is_lower_bound (something has no price, or is not known), unpriced (what, in words). A rollout has its reported or
+    its computed cost, never both; a simulated user's, which τ² reports apart, is in neither. Rows of a tool or a grader
+    are priced whatever the source reports: they are not to be added to the rest.
 
     Raises:
         QuestionError: There is no such grouping, or the price file states something that is no price.

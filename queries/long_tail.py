@@ -127,7 +127,7 @@ def share_interval(successes: Floats, num: Floats) -> tuple[float, float]:
 def effective_number(share: Floats, deviation: Floats, num: Floats, samples: Floats) -> Floats:
     """How many independent rollouts these are worth, shape of the inputs: p(1−p)/SE², SE clustered by sample.
 
-    Never more than there are; where nothing varies (or in a single sample) it cannot be told, and samples count.
+    Never more than there are; where samples do not differ (or in a single one) it cannot be told, and samples count.
     Source: Korn and Graubard 1998, on proportions in clustered surveys.
     """
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -25,11 +25,11 @@ def reward_parts(store: Reading, filters: Filters = EVERYTHING, *, by: str = "sp
     """One row per run, split, step (as `by` says) and grader, ordered by them: what is the reward made of?
 
     Columns: run_id, split, step, grader, kind, is_total (the grader is the reward itself), weight (NULL: not stored, or
-    it changes), num_rollouts, num_scored, num_samples, score_mean (over samples of their mean), score_ci_low,
-    score_ci_high (95 % t interval over samples), share_low, share_high (of scored rollouts: at most 0, at least 1),
-    correlation (with the reward, within samples, −1 to 1), r_squared (of the reward's variance over rollouts, what a
-    straight line in the part explains, 0–1), variance_share (what the weighted part contributes to that variance; these
-    sum to 1 where the weights reproduce the reward). NULL where nothing varies.
+    it changes), num_rollouts (that this grader has a row of), num_scored, num_samples, score_mean (over samples of
+    their mean), score_ci_low, score_ci_high (95 % t interval over samples), share_low, share_high (of scored rollouts:
+    at most 0, at least 1), correlation (with the reward, within samples, −1 to 1), r_squared (of the reward's variance
+    over rollouts, what a straight line in the part explains, 0–1), variance_share (what the weighted part contributes
+    to that variance; these sum to 1 where the weights reproduce the reward). NULL where nothing varies.
 
     Raises:
         QuestionError: There is no such grouping.
@@ -77,7 +77,7 @@ def reward_waterfall(
     kind (`failures`, `gate`, `part`, `rest`), weight, bound, num_rollouts, num_samples, ideal (the sum of positive
     weights, for parts from 0 to 1; 1 where no weight is known), lost_mean (over samples), lost_ci_low, lost_ci_high (95
     % t interval over samples), left_mean (ideal minus the losses so far), actual_mean (the stored reward; the last
-    left_mean). Only rollouts with a reward and every part are counted.
+    left_mean). Only rollouts with a reward and every part, and failed ones with a reward, are counted.
 
     Raises:
         QuestionError: There is no such grouping, or a weight, gate or grader is not understood.

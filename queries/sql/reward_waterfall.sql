@@ -1,9 +1,9 @@
 -- Question: where is reward lost, from the ideal to what was given?
 -- Grain: run, split, step (as `by` says) and place in the list of losses; ordered by them. Places: 1 failures, then gates,
 -- then parts, then what neither explains (`rest`), in the order given. lost_mean: over samples, of each sample's mean over
--- its complete rollouts; lost_sd: its deviation; actual_mean: mean over samples of the stored reward. A failed rollout
--- loses all to failures, one below a gate's bound all to the first such gate; the losses of a rollout sum to `ideal` minus
--- its reward.
+-- its complete or failed rollouts; lost_sd: its deviation; actual_mean: mean over samples of the stored reward. A failed
+-- rollout loses all to failures, one below a gate's bound all to the first such gate; the losses of a rollout sum to
+-- `ideal` minus its reward.
 WITH lost AS (
     SELECT
         run_id,
@@ -33,7 +33,7 @@ WITH lost AS (
     FROM weighed_rollouts(
         $parts, $gates, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
-    WHERE is_complete
+    WHERE is_complete OR is_failed
 ),
 
 placed AS (

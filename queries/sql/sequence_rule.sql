@@ -9,8 +9,10 @@ WITH cells AS (
         count(*) FILTER (WHERE verdict = 'unknown') AS num_unknown,
         count(*) FILTER (WHERE verdict = 'kept') AS num_kept,
         count(*) FILTER (WHERE verdict = 'broken') AS num_broken,
-        avg(reward) FILTER (WHERE verdict = 'kept') AS kept,
-        avg(reward) FILTER (WHERE verdict = 'broken') AS broken
+        sum(reward) FILTER (WHERE verdict = 'kept') AS kept_sum,
+        count(reward) FILTER (WHERE verdict = 'kept') AS kept_num,
+        sum(reward) FILTER (WHERE verdict = 'broken') AS broken_sum,
+        count(reward) FILTER (WHERE verdict = 'broken') AS broken_num
     FROM rollouts_under_rule(
         $rule, $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
     )
@@ -24,9 +26,9 @@ per_sample AS (
         sum(num_unknown) AS num_unknown,
         sum(num_kept) AS num_kept,
         sum(num_broken) AS num_broken,
-        avg(kept) AS kept,
-        avg(broken) AS broken,
-        avg(kept - broken) AS difference
+        sum(kept_sum) / nullif(sum(kept_num), 0) AS kept,
+        sum(broken_sum) / nullif(sum(broken_num), 0) AS broken,
+        avg(kept_sum / nullif(kept_num, 0) - broken_sum / nullif(broken_num, 0)) AS difference
     FROM cells
     GROUP BY run_id, split, step, environment, agent, unit
 )

@@ -24,22 +24,31 @@ FROM scores AS s
 INNER JOIN r ON hash(s.rollout_id) = hash(r.rollout_id)
 WHERE (p_run_ids IS NULL OR list_contains(p_run_ids, s.run_id)) AND s.kind <> 'assertion';
 
--- Rollouts with a reward, and what given weights make of their parts. p_parts: a list of {grader, weight, best}; p_gates: a
--- list of {grader, bound}. terms: weight times value, missing: weight times what is missing to the best, in the order of the
--- parts; closed: the place of the first gate whose part is below its bound; is_complete: it has every part and gate.
+-- Rollouts with a reward, and what given weights make of their parts. p_parts: a list of {grader, weight, best};
+-- p_gates: a list of {grader, bound}. terms: weight times value, missing: weight times what is missing to the best, in
+-- the order of the parts; closed: the place of the first gate whose part is below its bound; is_complete: it has every
+-- part and gate (a failed rollout often has a reward and no parts).
 CREATE MACRO weighed_rollouts(
     p_parts, p_gates,
     p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
 ) AS TABLE
-WITH scored AS (
-    SELECT
-        run_id, rollout_id, split, step, unit, reward, is_failed,
-        map_from_entries(list((grader, value))) AS of_grader
-    FROM reward_part_scores(
+WITH r AS (
+    SELECT run_id, rollout_id, split, step, unit, reward, is_failure(status) AS is_failed
+    FROM filtered_rollouts(
         p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     )
-    WHERE reward IS NOT NULL AND value IS NOT NULL
-    GROUP BY run_id, rollout_id, split, step, unit, reward, is_failed
+    WHERE reward IS NOT NULL
+),
+
+given AS (
+    SELECT rollout_id, map_from_entries(list((grader, value))) AS of_grader
+    FROM scores
+    WHERE (p_run_ids IS NULL OR list_contains(p_run_ids, run_id)) AND kind <> 'assertion' AND isfinite(value)
+    GROUP BY run_id, rollout_id
+),
+
+scored AS (
+    SELECT r.*, given.of_grader FROM r LEFT JOIN given ON hash(r.rollout_id) = hash(given.rollout_id)
 )
 
 SELECT

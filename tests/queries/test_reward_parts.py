@@ -154,3 +154,13 @@ def test_kendalls_tau_is_that_of_scipy() -> None:
     first, second = np.array([0.1, 0.5, 0.5, 0.9, np.nan]), np.array([0.2, 0.1, 0.6, 0.7, 1.0])
     assert kendall_tau(first, second) == pytest.approx(stats.kendalltau(first[:4], second[:4]).statistic)
     assert kendall_tau(first[:1], second[:1]) is None
+
+
+def test_a_failed_rollout_without_parts_is_a_loss_and_a_part_that_is_missing(tmp_path: Path) -> None:
+    dead = rollout(sample_id="a", reward=0.0, status="infra_error", split="valid")
+    store = build_store(tmp_path, [graded("a", 1.0, 1.0), dead, graded("b", 1.0, 0.0)])
+    frame = reward_waterfall(store).set_index("loss")
+    # Sample a loses (0 + 1) / 2 to the failure, sample b nothing; of style b loses ¼.
+    assert frame.loc["failures", ["num_rollouts", "lost_mean", "actual_mean"]].tolist() == [3, 0.25, 0.625]
+    assert frame["lost_mean"].sum() == pytest.approx(1 - 0.625)
+    assert reward_whatif(store, weights=("r/answer=1", "r/style=0"))["num_missing"].tolist() == [1]
