@@ -43,6 +43,8 @@ def time_parts(frame: pd.DataFrame, looks: Looks, by: str) -> go.Figure:
         part = frame if run is None else frame[frame["run_id"] == run]
         _bars(drawn, part, looks, by, place)
     drawn.update_yaxes(title_text="seconds per rollout", rangemode="tozero")
+    if len(panels) > 1:
+        drawn.update_yaxes(matches="y")  # else the same height means other seconds from run to run
     return drawn
 
 

@@ -69,6 +69,7 @@ def verdict(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
     """The finding, for the first and the last run that are left."""
     runs = texts(shares["run_id"])
     shown = runs if len(runs) <= MAX_RUNS else [runs[0], runs[-1]]
+    untold: dict[str, None] = {}
     for run in shown:
         name = f"{looks.name(run)}: " if len(runs) > 1 else ""
         said = [
@@ -78,11 +79,17 @@ def verdict(shares: pd.DataFrame, waits: pd.DataFrame, spent: pd.DataFrame, effe
             *(money_words.solved(row) for row in records(effect[effect["run_id"] == run])),
             *(money_words.stop(row) for row in records(_stops(run)) if row["verdict"] != "too few"),
         ]
-        parts.verdict(name + " ".join(each for each in said if each))
+        text, missing = money_words.told(said)
+        parts.verdict(name + (f"{text[:1].lower()}{text[1:]}" if name else text))
+        untold |= dict.fromkeys(missing)
+    if untold:
+        st.caption(parts.plain(" ".join(untold)))
     if len(runs) > len(shown):
         st.caption(f"First and last of {len(runs)} runs.")
     if said_of_graders := money_words.regraded(pd.concat([_stops(run) for run in shown]), looks.names):
         parts.warning(said_of_graders)
+    if len(runs) > 1:
+        st.caption(parts.plain(f"The figures are of {looks.name(runs[-1])}."))
 
 
 def _stops(run: str) -> pd.DataFrame:

@@ -20,6 +20,7 @@ PART_WORDS: Final = {
 SMALL: Final = 0.005
 """Parts of less than this share are left out of a sentence."""
 MAX_NAMED: Final = 3
+_NOT_TOLD: Final = " is not told: "
 _UNITS: Final = {"tokens": "token", "rollouts": "rollout", "hours": "rollout-hour", "steps": "step"}
 Row = Mapping[str, Any]
 
@@ -43,6 +44,13 @@ def short(value: float) -> str:
         if abs(value) >= size:
             return f"{number(value / (1e3 if letter == 'k' else size))} {letter}"
     return whole(value) if float(value).is_integer() else number(value)
+
+
+def told(sentences: Sequence[str]) -> tuple[str, list[str]]:
+    """What is said of a run, and apart from it the sentences that only say why something is not told."""
+    known = [each for each in sentences if each]
+    untold = [each for each in known if _NOT_TOLD in each]
+    return " ".join(each for each in known if each not in untold), untold
 
 
 def shares(rows: Sequence[Row]) -> str:

@@ -94,6 +94,17 @@ def test_amounts(value: float | None, unit: str, said: str) -> None:
     assert money_words.amount(value, unit) == said
 
 
+def test_what_is_not_told_stands_apart_from_the_verdict() -> None:
+    waits, spent = "Whether steps wait for their last rollouts is not told: no times.", "19.6 k tokens a step."
+    assert money_words.told([waits, "", spent, "The reward fell."]) == (f"{spent} The reward fell.", [waits])
+
+
+def test_panels_of_several_runs_share_their_seconds(tmp_path: Path) -> None:
+    rows = [rollout(run, sample_id="a", step=0, latency_s=float(9 * len(run))) for run in ("r", "rr")]
+    figure = money_charts.time_parts(time_shares(build_store(tmp_path, rows), by="step"), Looks({}), "step")
+    assert figure.layout.yaxis2.matches == "y"
+
+
 def test_parts_are_told_apart_by_pattern_as_well_as_colour(tmp_path: Path) -> None:
     store = build_store(tmp_path, planted())
     frame = time_shares(store, by="step")
