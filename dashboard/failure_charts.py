@@ -158,6 +158,7 @@ def stage_figure(losses: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -
             rows = found[found["reason"] == reason]
             _stage_bars(drawn, rows, name, tone, shapes[place % len(shapes)], has_steps=has_steps)
     drawn.update_layout(barmode="stack", bargap=0.1, showlegend=True)
+    drawn.update_yaxes(**charts.whole_ticks([0, losses.groupby("step", dropna=False)["num"].sum().max()]))
     drawn.update_xaxes(**(charts.whole_ticks(losses["step"]) if has_steps else {"title": "no step"}))
     return drawn
 

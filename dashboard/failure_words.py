@@ -52,7 +52,7 @@ def _foreign(rows: pd.DataFrame, total: int) -> str:
     lost = int(rows.loc[rows["whose"].isin(FOREIGN), "num"].sum())
     if not lost:
         return "None of it is the infrastructure's or the grader's."
-    return f"Infrastructure or grader failed {whole(lost)} of all ({percent(lost / total)})."
+    return f"Infrastructure or grader failed {plural(lost, 'rollout')} ({percent(lost / total)} of all)."
 
 
 def _percents(row: Mapping[str, Any]) -> str:
@@ -67,10 +67,10 @@ def cautions(
     """What could mislead: own rules, unlike runs, much that failed, zeros that cannot be, what sources do not tell."""
     said = [unlike(causes, names), *_told(coverage, floor)]
     rows = [(run_id, _foreign_share(rows)) for run_id, rows in by_run(causes).items()]
-    much = [f"{names.get(run_id, run_id)} {percent(share)}" for run_id, share in rows if share > MUCH]
+    much = [f"{names.get(run_id, run_id)} ({percent(share)})" for run_id, share in rows if share > MUCH]
     if much:
         said.append(
-            f"Infrastructure or grader failed more than {percent(MUCH)} of the rollouts of "
+            f"Infrastructure or grader failed more than {100 * MUCH:g} % of the rollouts of "
             f"{', '.join(much[:MAX_NAMED])}: read rewards with their bounds (view Reward)."
         )
     if (book["origin"] == "file").any():

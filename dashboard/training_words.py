@@ -35,6 +35,8 @@ def verdict(patterns: pd.DataFrame, name: str) -> str:
     judged = sum(row["verdict"] != _UNSAID for row in rows.values())
     if found:
         first = f"{name} shows {whole(len(found))} of {plural(len(rows), 'known bad pattern')}: {', '.join(found)}."
+    elif judged == 1:
+        first = f"{name} does not show the one known bad pattern that can be judged."
     elif judged:
         first = f"{name} shows none of the {plural(judged, 'known bad pattern')} that can be judged."
     else:
@@ -205,7 +207,8 @@ def sources(series: pd.DataFrame) -> str:
         for source in ("reported", "computed")
     }
     parts = [f"{verb_of} {', '.join(titles[source])}" for source, verb_of in _VERBS.items() if titles[source]]
-    return "; ".join(parts) + "." if parts else ""
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 _VERBS: Final = {"reported": "Reported by the trainer:", "computed": "computed from rollouts:"}

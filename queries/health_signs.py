@@ -366,7 +366,7 @@ def _silent(pattern: Pattern, subject: Subject) -> Sign:
     limit = max(pattern.bounds["ratio"] * typical, 60 * pattern.bounds["minutes"])
     base = Sign("not found", None, None, None, len(times), typical, silence, threshold=limit)
     if silence > 86_400 * pattern.bounds["days"]:
-        return replace(base, reason="nothing for so long counts as ended")
+        return replace(base, reason="nothing has come for so long that the run counts as ended")
     return base if silence <= limit else replace(base, verdict="found")
 
 

@@ -54,7 +54,7 @@ def test_the_verdict_counts_and_names_the_most_frequent_cause(tmp_path: Path) ->
     # Attempts at a sample are alike, so that 20 rollouts count as 10: Wilson of 2 in 10.
     assert said == (
         "zava: 6 of 20 rollouts are without success (n = 10 samples). Most often: simply wrong, 20 % [5.7 %, 51 %] of "
-        "all rollouts. Infrastructure or grader failed 2 of all (10 %)."
+        "all rollouts. Infrastructure or grader failed 2 rollouts (10 % of all)."
     )
     assert failure_words.verdict(failure_causes(store).iloc[:0], titles, {}) == "The filters leave no rollout."
 
@@ -68,7 +68,7 @@ def test_runs_that_failed_at_unlike_rates_are_not_compared_in_silence(tmp_path: 
     )
     assert not failure_words.unlike(causes[causes["run_id"] == "a"], {})
     said = failure_words.cautions(causes, failure_coverage(store), failure_rulebook(store), 0.0, {})
-    assert any("more than 5.0 % of the rollouts of b 70 %" in each for each in said)
+    assert any("more than 5 % of the rollouts of b (70 %)" in each for each in said)
 
 
 def test_what_sources_do_not_tell_is_said(tmp_path: Path) -> None:
