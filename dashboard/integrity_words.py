@@ -37,7 +37,9 @@ def verdict(verdicts: pd.DataFrame, name: str) -> list[str]:
         start = f"{name}: " if not said else ""
         other = "other " if said else ""
         rules_words = f"{len(silent)} {other}{'rule that applies' if len(silent) == 1 else 'rules that apply'}"
-        said.append(f"{start}Nothing is named by {rules_words} (up to {plural(num, 'rollout')}).")
+        said.append(
+            f"{start}{'nothing' if start else 'Nothing'} is named by {rules_words} (up to {plural(num, 'rollout')})."
+        )
     return [*said, "Named is not guilty: read the rollouts."] if rising or others else said
 
 
@@ -88,7 +90,7 @@ def cautions(verdicts: pd.DataFrame, rules: pd.DataFrame, *, num_left: int, most
     if len(verdicts) and verdicts.loc[verdicts["concern"] == "hack", "base"].isna().all():
         said.append("There is neither a baseline run nor an earlier step to compare with: a rate alone proves nothing.")
     if len(verdicts) and int(verdicts["num_rollouts"].max()) < FEW:
-        said.append(f"Fewer than {FEW} rollouts: a rate is hardly a rate.")
+        said.append(f"Fewer than {FEW} rollouts: shares of so few can be chance.")
     if origin == "file":
         said.append("The rules are not the default: integrity.toml in the store's folder replaces them.")
     return said
@@ -181,7 +183,7 @@ def parts_cautions(waterfall: pd.DataFrame) -> list[str]:
     if not len(waterfall):
         return []
     if not (waterfall["kind"] == "part").any():
-        return ["No weights are stored, so what is lost cannot be given to parts. Weights below make it so."]
+        return ["No weights are stored, so what is lost cannot be given to parts. Give weights below to see it."]
     worst = max(records(rest), key=lambda row: abs(row["lost_mean"]))
     if abs(float(worst["lost_mean"])) < NOTHING_LEFT:
         return []

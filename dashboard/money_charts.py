@@ -43,8 +43,12 @@ def time_parts(frame: pd.DataFrame, looks: Looks, by: str) -> go.Figure:
         part = frame if run is None else frame[frame["run_id"] == run]
         _bars(drawn, part, looks, by, place)
     drawn.update_yaxes(title_text="seconds per rollout", rangemode="tozero")
-    if len(panels) > 1:
-        drawn.update_yaxes(matches="y")  # else the same height means other seconds from run to run
+    if by == "step":
+        drawn.update_xaxes(**charts.whole_ticks(frame[frame["run_id"].isin(panels)]["step"]))
+    if len(panels) > 1:  # one scale: else the same height means other seconds from run to run
+        shown = frame[frame["run_id"].isin(panels)]
+        top = shown.groupby(["run_id", "split", "step"], dropna=False)["seconds_mean"].sum().max()
+        drawn.update_yaxes(range=[0, 1.05 * top])
     return drawn
 
 
@@ -71,7 +75,7 @@ def _bars(drawn: go.Figure, frame: pd.DataFrame, looks: Looks, by: str, panel: i
             col=1,
         )
     if by == "step":
-        drawn.update_xaxes(title_text="step", row=panel, col=1, **charts.whole_ticks(frame["step"]))
+        drawn.update_xaxes(title_text="step", row=panel, col=1)
     else:
         drawn.update_xaxes(tickvals=list(ticks), ticktext=list(ticks.values()), row=panel, col=1)
 

@@ -49,7 +49,7 @@ def test_without_a_rise_what_is_named_is_still_said(tmp_path: Path) -> None:
     )
     clean = build_store(tmp_path / "b", hacked(None, 0.0))
     assert integrity_words.verdict(integrity_verdicts(clean), "r") == [
-        "r: Nothing is named by 4 rules that apply (up to 40 rollouts)."
+        "r: nothing is named by 4 rules that apply (up to 40 rollouts)."
     ]
     assert integrity_words.verdict(integrity_verdicts(clean).iloc[:0], "r") == [
         "r: no rule applies to anything that was recorded."

@@ -100,9 +100,10 @@ def test_what_is_not_told_stands_apart_from_the_verdict() -> None:
 
 
 def test_panels_of_several_runs_share_their_seconds(tmp_path: Path) -> None:
-    rows = [rollout(run, sample_id="a", step=0, latency_s=float(9 * len(run))) for run in ("r", "rr")]
+    rows = [rollout(run, sample_id="a", step=len(run), latency_s=float(9 * len(run))) for run in ("r", "rr")]
     figure = money_charts.time_parts(time_shares(build_store(tmp_path, rows), by="step"), Looks({}), "step")
-    assert figure.layout.yaxis2.matches == "y"
+    assert list(figure.layout.yaxis.range) == list(figure.layout.yaxis2.range) == [0, pytest.approx(18.9)]
+    assert figure.layout.xaxis.range is None  # the range of one step would cut the other run's
 
 
 def test_parts_are_told_apart_by_pattern_as_well_as_colour(tmp_path: Path) -> None:
