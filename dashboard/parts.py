@@ -27,6 +27,7 @@ _BLANKS = re.compile(r"[ \t\r\n\f\v\u2028\u2029]+")
 """What is folded into one blank. The thin space between thousands is not: numbers must not break."""
 _KEPT = re.compile(r"(?<=\d) (?=%|(?:ms|s|min|h|kB|MB|GB)\b)|(?<=\bn) (?== )|(?<=\bn =) (?=\d)")
 """Blanks at which no line may end: between a number and its unit, and within "n = 12"."""
+TRAINED_ON: Final = "Only rollouts that were trained on count here, as the sidebar says: a selection, not all attempts."
 _COLOURS: Final[dict[bool | None, Literal["gray", "green", "red"]]] = {None: "gray", True: "green", False: "red"}
 _VERDICTS: Final[dict[bool | None, str | None]] = {None: None, True: "better", False: "worse"}
 _log = logging.getLogger(__name__)
@@ -59,12 +60,17 @@ def styles() -> None:
     st.html(f"<style>{_CSS}{_DARK if data.theme() == 'dark' else ''}</style>")
 
 
-def header(question: str) -> None:
-    """Title of the page, the question it answers, and how old the data is."""
+def header(question: str, *, by_subset: bool = False) -> None:
+    """Title of the page, the question it answers, and how old the data is.
+
+    `by_subset`: the page's numbers are over the subset that the sidebar chooses, which then is said.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_header"):
         st.title(str(st.session_state.get("page", "Rollout Observatory")), width="stretch", anchor=False)
         _data_strip()
     st.caption(plain(question))
+    if by_subset and data.filters().subset == "effective":
+        st.caption(plain(TRAINED_ON))
 
 
 @st.fragment(run_every=20)

@@ -9,7 +9,7 @@ from dashboard.selection import narrowed, opening, rollouts_behind
 from dashboard.words import plural
 from queries.measures import ROLLOUT_MEASURES
 
-parts.header(__doc__ or "")
+parts.header(__doc__ or "", by_subset=True)
 names = data.run_names()
 looks = Looks(names, data.baseline())
 top = st.container()

@@ -25,7 +25,7 @@ n; samples with fewer than k attempts are left out. Variance between and within 
 unequal numbers. Training groups are a source's own, else the attempts at a sample at one step, with rewards as graded.
 """
 
-parts.header(__doc__ or "")
+parts.header(__doc__ or "", by_subset=True)
 top = st.container()
 chosen = learnability_controls.choose()
 if chosen is None:

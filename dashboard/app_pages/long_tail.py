@@ -8,7 +8,7 @@ from dashboard.selection import narrowed, opening
 from dashboard.tail_panels import limits_of, percentile_figures, threshold_input
 from queries.measures import ROLLOUT_MEASURES
 
-parts.header(__doc__ or "")
+parts.header(__doc__ or "", by_subset=True)
 looks = Looks(data.run_names(), data.baseline())
 top = st.container()
 name, by = measured.controls("long_tail")

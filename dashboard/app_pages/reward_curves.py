@@ -7,7 +7,7 @@ from dashboard.rows import drawn_runs, texts
 from dashboard.run_words import reward_name
 from dashboard.selection import opening, rollouts_behind
 
-parts.header(__doc__ or "")
+parts.header(__doc__ or "", by_subset=True)
 filters, names = data.filters(), data.run_names()
 looks = charts_curves.Looks(names, data.baseline())
 curve = data.ask("reward_curve", filters)

@@ -7,7 +7,7 @@ from dashboard.choices import choice
 from dashboard.measured import one_of_many, scoped
 from dashboard.selection import opening, rollouts_behind
 
-parts.header(__doc__ or "")
+parts.header(__doc__ or "", by_subset=True)
 names = data.run_names()
 top = st.container()
 by, apart = tool_panels.controls()

@@ -171,3 +171,16 @@ def test_the_page_of_curves_names_the_cause_that_differs(tmp_path: Path, monkeyp
     text = " ".join(each.value for each in shown(tmp_path, monkeypatch, "reward_curves").markdown).replace("\\", "")
     assert "runs that fail at different rates" in text
     assert "The cause that differs most:" in text
+
+
+@pytest.mark.parametrize("name", ["reward_curves", "learnability", "tool_behaviour", "long_tail", "distributions"])
+def test_pages_over_rollouts_trained_on_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    build_store(tmp_path, ten())
+    page = shown(tmp_path, monkeypatch, name)
+    assert not any(_says_trained_on(each.value) for each in page.caption)
+    page.selectbox("subset").select("effective").run()
+    assert any(_says_trained_on(each.value) for each in page.caption)
+
+
+def _says_trained_on(text: str) -> bool:
+    return "Only rollouts that were trained on" in text.replace("\\", "")
