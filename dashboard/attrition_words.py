@@ -57,8 +57,8 @@ def verdict(frame: pd.DataFrame, losses: pd.DataFrame, titles: Mapping[str, str]
     if last == "num_dispatched":
         return f"{name}: {plural(sent, 'rollout')} in the store; nothing tells what became of them."
     steps = f" over {plural(frame['step'].nunique(), 'step')}" if frame["step"].notna().any() else ""
-    said = f"{name}: of {plural(sent, 'rollout')} dispatched{steps}, {whole(reached)} ({percent(reached / sent)}) were "
-    said += f"{STAGES[last]}."
+    said = f"{name}: of {plural(sent, 'rollout')} dispatched{steps}, {whole(reached)} ({percent(reached / sent)}) "
+    said += f"{'' if last == 'num_finished' else verb(reached, 'was ', 'were ')}{STAGES[last]}."
     lost = losses[losses["lost_at"].notna()].groupby(["lost_at", "reason"])["num"].sum().sort_values(ascending=False)
     if lost.empty:
         return f"{said} None was lost."

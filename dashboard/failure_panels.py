@@ -30,6 +30,9 @@ def one_curve(filters: Filters, causes: pd.DataFrame, looks: Looks) -> Filters:
 
 def causes_view(causes: pd.DataFrame, titles: Mapping[str, str], looks: Looks, filters: Filters, *, by: str) -> None:
     """Why there was no success, and the rollouts behind a bar."""
+    if causes["cause"].isna().all():
+        st.caption("Nothing failed, so there is nothing to draw.")
+        return
     figure = failure_charts.cause_figure(causes, titles, looks, by=by)
     alt = "Bars: share of rollouts without success, by cause and whose failure it is"
     points = parts.plot(figure, "causes", causes, select=True, alt=alt)

@@ -41,7 +41,7 @@ def _of_run(rows: pd.DataFrame, name: str, titles: Mapping[str, str]) -> str:
     total, num = int(first["num_rollouts"]), int(rows["num"].sum())
     over = f"(n = {plural(first['num_samples'], 'sample')})"
     if not num:
-        return f"{name}: every one of {plural(total, 'rollout')} succeeded {over}."
+        return f"{name}: {'the 1 rollout' if total == 1 else f'all {whole(total)} rollouts'} succeeded {over}."
     share = f"{percent(first['share'])}{_percents(first)} of all rollouts"
     most = f"Most often: {title_of(first['cause'], titles)}, {share}."
     said = f"{name}: {whole(num)} of {plural(total, 'rollout')} {verb(num, 'is', 'are')} without success {over}."

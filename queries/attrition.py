@@ -50,8 +50,8 @@ def attrition(store: Reading, filters: Filters = EVERYTHING, *, by_environment: 
         told = np.bincount(group, losses[known].to_numpy(bool), len(frame)) > 0
         frame[f"num_{stage}"] = pd.Series(left, dtype="Int64").where(told)
     failed = np.bincount(group, losses["num_trained_failed"].to_numpy(np.int64), len(frame))
-    known = frame["num_trained_on"].notna()
-    frame["num_trained_failed"] = pd.Series(failed.astype(np.int64), dtype="Int64").where(known)
+    is_told = frame["num_trained_on"].notna()
+    frame["num_trained_failed"] = pd.Series(failed.astype(np.int64), dtype="Int64").where(is_told)
     asked = _asked(store, frame, failure_rules(store), by_environment=by_environment)
     frame.insert(4, "num_asked", pd.Series([each for each, _ in asked], dtype="Int64"))
     return frame.assign(asked_by=pd.Series([by for _, by in asked], dtype=object))

@@ -43,7 +43,9 @@ with top:
     integrity_panels.jump_warnings(filters)
 if verdicts.empty:
     integrity_panels.jumps(filters)
-    parts.missing("reward")
+    parts.empty(
+        "Rules look at what the agent said and did, and at attempts of one sample: none of that was recorded here."
+    )
     st.stop()
 
 named = [str(each) for each in dict.fromkeys(verdicts.loc[verdicts["num_flagged"] > 0, "rule"])]
