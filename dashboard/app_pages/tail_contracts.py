@@ -39,7 +39,7 @@ if held.empty:
     st.stop()
 
 limits = "; ".join(texts(held["limit"]))
-filters = measured.scoped(data.filters(), "step", can_group=False)
+filters = measured.one_of_many(measured.scoped(data.filters(), "step", can_group=False))
 by_step = contract_panels.of_one_split(data.ask("contract_shares", filters, limits=limits, by="step"))
 if by_step.empty:
     parts.empty("No rollout is left by the filters in the sidebar.")

@@ -87,6 +87,7 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
     ]
     by_split = Asked("distribution_summary", chosen, {"measure": "reward", "by": "split"})
     above, held = {"threshold": 10.0}, "tool_calls<=10; p95(latency_s)<=60; messages<=100"
+    kept = {"limits": held, "by": "step"}
     tail = [Asked(each, valid) for each in ("distribution_summary", "run_limits", "tail_percentiles", "survival")]
     repeats = [Asked("repeats_by_step", valid), Asked("run_overview", chosen)]
     repeats += [Asked(each, opened_valid) for each in ("repeats_by_tool", "repeat_patterns")]
@@ -103,11 +104,11 @@ def pages(chosen: Filters) -> dict[str, list[Asked]]:
         "Long tail": [by_split, *tail, *(Asked(each, valid, above) for each in ("tail_share", "tail_rollouts"))],
         "Tail contracts": [
             *(by_split, Asked("arms"), Asked("compare_failures", None, sides), Asked("contract_limits", chosen)),
-            *(Asked(each, valid, {"limits": held, "by": "step"}) for each in ("contract_shares", "contract_penalties")),
+            *(Asked(each, opened_valid, kept) for each in ("contract_shares", "contract_penalties")),
             *(Asked("tail_rollouts", one, above), Asked("contract_moves", None, sides | {"limits": held})),
             Asked("contract_moved_samples", None, sides | {"limits": "tool_calls<=10"}),
         ],
-        "Tail contracts, unfolded": [Asked("contract_costs", valid, {"limits": held, "by": "step"})],
+        "Tail contracts, unfolded": [Asked("contract_costs", opened_valid, kept)],
         "Tool behaviour": [
             *(by_split, Asked("run_overview", chosen), Asked("tool_profile", opened_valid)),
             *(Asked("opposite_movements", opened_valid, {"apart": each}) for each in ("environment", "agent")),
