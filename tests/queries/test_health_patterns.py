@@ -235,11 +235,12 @@ SILENT: dict[str, tuple[dict[str, Any], float, str]] = {
 
 
 def test_runs_that_take_no_new_step(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
     rows = []
     for run, (about, hours, _) in SILENT.items():
         rows.append(Row("runs", {"name": run, "precedence": 1, **about}, run=run))
         for step in range(12):
-            at = NOW - timedelta(hours=hours, minutes=5 * (11 - step))
+            at = now - timedelta(hours=hours, minutes=5 * (11 - step))
             rows += [
                 replace(each, values=each.values | {"step": step})
                 for each in reported("loss", [1.0], run, recorded_at=at)
