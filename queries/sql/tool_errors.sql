@@ -4,7 +4,8 @@
 WITH calls AS (
     SELECT run_id, split, step, environment, agent, tool, count(*) AS num_calls
     FROM grouped_calls(
-        $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
+        $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset,
+        $agents
     )
     GROUP BY run_id, split, step, environment, agent, tool
 ),
@@ -16,7 +17,8 @@ errors AS (
         count(DISTINCT rollout) AS num_rollouts,
         count(DISTINCT unit) AS num_samples
     FROM failed_calls(
-        $error_patterns, $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments, $subset, $agents
+        $error_patterns, $by, $apart, $run_ids, $splits, $step_from, $step_to, $statuses, $tools, $environments,
+        $subset, $agents
     )
     GROUP BY run_id, split, step, environment, agent, tool, kind, source_kind
 )

@@ -94,5 +94,5 @@ CREATE MACRO has_answered(p_status, p_final_answer) AS
 CASE
     WHEN p_status = 'completed' THEN true
     WHEN p_status IN ('truncated', 'budget_exceeded', 'infra_error', 'cancelled') THEN false
-    ELSE p_final_answer IS NOT NULL
+    ELSE p_final_answer IS NOT null
 END;

@@ -14,8 +14,8 @@ SELECT
     r.environment,
     r.unit,
     r.num_exact_repeats IS NOT NULL AS repeats_known,
-    r.num_parallel_turns IS DISTINCT FROM 0 AS may_be_parallel,
-    r.num_tool_errors IS DISTINCT FROM 0 AS may_have_failed,
+    (r.num_parallel_turns IS DISTINCT FROM 0) AS may_be_parallel,
+    (r.num_tool_errors IS DISTINCT FROM 0) AS may_have_failed,
     coalesce(c.is_error_flagged, FALSE) OR coalesce(c.is_error_inferred, FALSE)
     OR c.status = 'error' OR NOT coalesce(c.is_executed, TRUE) AS is_failed
 FROM tool_calls AS c
@@ -84,7 +84,7 @@ WITH counted AS (
         sum(num_tool_calls) AS num_calls,
         sum(num_tool_errors) AS num_failed,
         sum(num_tool_calls - num_tool_calls_executed) AS num_not_executed,
-        NULL::BIGINT AS num_rollouts_calling
+        NULL::bigint AS num_rollouts_calling
     FROM grouped_rollouts(
         p_by, p_apart, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
     )

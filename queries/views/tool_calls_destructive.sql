@@ -20,6 +20,6 @@ SELECT
     list_filter(
         p_rules,
         LAMBDA each: list_contains(each['tools'], tool)
-        AND (each['arguments'] IS NULL OR coalesce(regexp_matches(arguments_raw, each['arguments']), false))
+        AND (each['arguments'] IS NULL OR coalesce(regexp_matches(arguments_raw, each['arguments']), FALSE))
     )[1]['name'] AS rule
 FROM candidates;

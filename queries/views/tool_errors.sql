@@ -37,7 +37,7 @@ CREATE MACRO calls_after_errors(
 WITH rounds AS (
     SELECT
         run_id, split, step, environment, agent, unit, rollout, branch, own_agent, call_index, tool, is_failed,
-        CASE WHEN arguments_raw IS NOT NULL THEN hash(arguments_hash) END AS arguments,
+        CASE WHEN arguments_raw IS NOT null THEN hash(arguments_hash) END AS arguments,
         dense_rank() OVER (PARTITION BY rollout, branch, own_agent ORDER BY coalesce(turn, call_index)) AS round
     FROM grouped_calls(
         p_by, p_apart, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
@@ -82,5 +82,5 @@ SELECT
     END AS what_follows
 FROM followed AS f
 INNER JOIN grouped_rollouts(
-    'run', NULL, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
+    'run', null, p_run_ids, p_splits, p_step_from, p_step_to, p_statuses, p_tools, p_environments, p_subset, p_agents
 ) AS r ON f.rollout = r.rollout;

@@ -15,4 +15,4 @@ WHERE
     AND (p_run_ids IS NULL OR list_contains(p_run_ids, r.run_id))
     AND c.arguments_raw IS NOT NULL
     AND c.output_hash IS NOT NULL
-    AND coalesce(c.is_executed, true);
+    AND coalesce(c.is_executed, TRUE);

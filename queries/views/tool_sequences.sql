@@ -5,8 +5,8 @@ CREATE MACRO is_event(p_event, p_tool, p_is_failed, p_agent, p_arguments) AS
 p_event['is_call']
 AND (p_event['tools'] IS NULL OR list_contains(p_event['tools'], p_tool))
 AND (p_event['status'] IS NULL OR p_is_failed = (p_event['status'] = 'error'))
-AND (p_event['agent'] IS NULL OR coalesce(p_agent = p_event['agent'], false))
-AND (p_event['has'] IS NULL OR coalesce(contains(lower(p_arguments), p_event['has']), false));
+AND (p_event['agent'] IS NULL OR coalesce(p_agent = p_event['agent'], FALSE))
+AND (p_event['has'] IS NULL OR coalesce(contains(lower(p_arguments), p_event['has']), FALSE));
 
 -- Rollouts of `grouped_rollouts` with `verdict` on a rule: `kept`, `broken`, `not applicable`, or `unknown` where the source
 -- has no messages. A rollout is spelled as a digit a call (1 = the first event, 2 = the second, 3 = both, 0 = neither), and
