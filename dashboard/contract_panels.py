@@ -44,11 +44,15 @@ def limits_box(filters: Filters) -> pd.DataFrame:
     there = "tool_calls<=10; p95(latency_s)<=30; messages<=100"
     shown = "; ".join(texts(held["limit"])) if held is not None and len(held) else f"for example {there}"
     room.text_area(
-        "Limits", key="limits", bind="query-params", placeholder=shown, height=80,
+        "Limits",
+        key="limits",
+        bind="query-params",
+        placeholder=shown,
+        height=80,
         help=f"Separated by ; or on lines of their own, as {there}; share(turns<=20)>=0.99. "
         f"Limits are set on {', '.join(LIMITED)}. Without any: limits.toml in the store's folder, else the runs' "
         "configuration.",
-    )  # fmt: skip
+    )
     if held is None:
         st.error(parts.plain(str(wrong)))
         st.stop()
@@ -149,9 +153,11 @@ def movers(limits: str) -> None:
     limit = moves["limit"].iloc[row or 0]
     samples = data.ask("contract_moved_samples", **chosen.paired, limits=limit)
     parts.table(
-        samples, "contract_moved_samples", label=f"Samples that moved: over {contract_words.amount(limit)}",
+        samples,
+        "contract_moved_samples",
+        label=f"Samples that moved: over {contract_words.amount(limit)}",
         on_row=lambda each: compare_view.both_sides([each], arms, "moved"),
-    )  # fmt: skip
+    )
 
 
 def costs(shares: pd.DataFrame, filters: Filters, limits: str) -> None:

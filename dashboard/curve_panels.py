@@ -22,28 +22,64 @@ MOST_GRADERS = 12
 """Graders whose scores are drawn."""
 _MEAN = "95 % interval over samples"
 MAIN: Final = (
-    Series("tool_calls_mean", "tool calls per rollout", "tool_calls_ci_low", "tool_calls_ci_high",
-           "num_tool_calls_known", _MEAN, digits=".2f"),
-    Series("reasoning_tokens_mean", "reasoning tokens", "reasoning_tokens_ci_low", "reasoning_tokens_ci_high",
-           "num_reasoning_tokens_known", _MEAN, digits=",.0f"),
-    Series("latency_p50_s", "latency, s (median, band to P95)", "latency_p50_s", "latency_p95_s",
-           "num_latency_known", "P50 to P95", digits=",.3~r"),
+    Series(
+        "tool_calls_mean",
+        "tool calls per rollout",
+        "tool_calls_ci_low",
+        "tool_calls_ci_high",
+        "num_tool_calls_known",
+        _MEAN,
+        digits=".2f",
+    ),
+    Series(
+        "reasoning_tokens_mean",
+        "reasoning tokens",
+        "reasoning_tokens_ci_low",
+        "reasoning_tokens_ci_high",
+        "num_reasoning_tokens_known",
+        _MEAN,
+        digits=",.0f",
+    ),
+    Series(
+        "latency_p50_s",
+        "latency, s (median, band to P95)",
+        "latency_p50_s",
+        "latency_p95_s",
+        "num_latency_known",
+        "P50 to P95",
+        digits=",.3~r",
+    ),
     Series("tool_error_rate", "tool error rate", num="num_calls", over="calls", digits=".1%"),
-)  # fmt: skip
+)
 """Panels of behaviour that are always open."""
 MORE: Final = (
     Series("turns_mean", "turns per rollout", "turns_ci_low", "turns_ci_high", "num_turns_known", _MEAN, digits=".2f"),
-    Series("output_tokens_mean", "output tokens", "output_tokens_ci_low", "output_tokens_ci_high",
-           "num_output_tokens_known", _MEAN, digits=",.0f"),
+    Series(
+        "output_tokens_mean",
+        "output tokens",
+        "output_tokens_ci_low",
+        "output_tokens_ci_high",
+        "num_output_tokens_known",
+        _MEAN,
+        digits=",.0f",
+    ),
     Series("tool_calls_p95", "tool calls, P95", num="num_tool_calls_known", digits=".1f"),
-    Series("latency_mean_s", "latency, s (mean)", "latency_ci_low", "latency_ci_high", "num_latency_known", _MEAN,
-           digits=",.3~r"),
+    Series(
+        "latency_mean_s",
+        "latency, s (mean)",
+        "latency_ci_low",
+        "latency_ci_high",
+        "num_latency_known",
+        _MEAN,
+        digits=",.3~r",
+    ),
     Series("repeat_rate", "repeat rate", num="num_calls_repeats_known", over="calls", digits=".1%"),
     Series("truncation_rate", "truncation rate", num="num_status_known", digits=".1%"),
     Series("no_tool_call_rate", "share with no tool call", num="num_tool_calls_known", digits=".1%"),
-    Series("parallel_turn_rate", "turns with parallel calls", num="num_tool_rounds", over="turns with calls",
-           digits=".1%"),
-)  # fmt: skip
+    Series(
+        "parallel_turn_rate", "turns with parallel calls", num="num_tool_rounds", over="turns with calls", digits=".1%"
+    ),
+)
 
 
 def leading(curve: pd.DataFrame) -> str | None:
@@ -161,9 +197,12 @@ def behaviour(filters: Filters, splits: Sequence[str | None], looks: Looks) -> N
     panels, more = ([each for each in group if frame[each.y].notna().any()] for group in (MAIN, MORE))
     if panels:
         points = parts.plot(
-            charts_curves.small_multiples(frame, looks, panels), "behaviour_by_step", frame, select=True,
+            charts_curves.small_multiples(frame, looks, panels),
+            "behaviour_by_step",
+            frame,
+            select=True,
             alt=f"Small multiples over steps: {', '.join(each.title for each in panels)}",
-        )  # fmt: skip
+        )
         rollouts_behind(points, "behaviour")
     if lacking := [each.title for each in (*MAIN, *MORE) if each not in panels and each not in more]:
         st.caption(parts.plain(f"Not drawn, because no source of these runs reports it: {', '.join(lacking)}."))

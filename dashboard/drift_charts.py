@@ -1,5 +1,8 @@
 """Figures of the page Drift: every measure beside chance, both curves of one, both shares of a description."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -54,14 +57,14 @@ def overview(frame: pd.DataFrame) -> go.Figure:
     return drawn
 
 
-def _hover(row: dict[str, object]) -> str:
+def _hover(row: Mapping[str, Any]) -> str:
     what = "largest gap of the cumulative curves" if row["statistic"] == "ks" else "share that would have to move"
-    text = f"<b>{TITLES[str(row['measure'])]}</b><br>{number(row['value'])}: {what}"  # type: ignore[arg-type]
-    interval = f"[{number(row['value_low'])}, {number(row['value_high'])}]"  # type: ignore[arg-type]
-    chance = f"{number(row['chance_mean'])} on average"  # type: ignore[arg-type]
+    text = f"<b>{TITLES[str(row['measure'])]}</b><br>{number(row['value'])}: {what}"
+    interval = f"[{number(row['value_low'])}, {number(row['value_high'])}]"
+    chance = f"{number(row['chance_mean'])} on average"
     text += f"<br>{interval} with the part of chance taken off (95 %)<br>chance alone: {chance}"
-    text += f"<br>p = {number(row['p_value_holm'], 2)}, adjusted"  # type: ignore[arg-type]
-    return f"{text}<br>n = {whole(row['num_first'])} and {whole(row['num_second'])} samples"  # type: ignore[arg-type]
+    text += f"<br>p = {number(row['p_value_holm'], 2)}, adjusted"
+    return f"{text}<br>n = {whole(row['num_first'])} and {whole(row['num_second'])} samples"
 
 
 def curves(frame: pd.DataFrame, measure: str, names: tuple[str, str]) -> go.Figure:

@@ -74,10 +74,13 @@ def _picker(
         )
     with steps_box:
         given = st.text_input(
-            "Steps", key=f"{key}_steps", bind="query-params", placeholder=standing[1] if chosen is None else "default",
+            "Steps",
+            key=f"{key}_steps",
+            bind="query-params",
+            placeholder=standing[1] if chosen is None else "default",
             help="A step, FROM..TO, all, or none (rollouts without a step). By default: of train those since the last "
             "validation but one, of production all, else the last step.",
-        )  # fmt: skip
+        )
     run_id, split = offered[chosen] if chosen is not None else (standing[0], own[1])
     if given:
         return f"{run_id}@{given.strip()}", split

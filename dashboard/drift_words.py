@@ -87,9 +87,11 @@ def verdict(selections: pd.DataFrame, frame: pd.DataFrame) -> str:
     if not data and not behaviour:
         return f"{lead}: no difference could be shown in {plural(_tested(rows), 'measure')}."
     said = f"What goes in: {'; '.join(data)}." if data else "What goes in: no difference could be shown."
-    done = f"What the agent does: {'; '.join(behaviour)}." if behaviour else (
-        "What the agent does: no difference could be shown."
-    )  # fmt: skip
+    done = (
+        f"What the agent does: {'; '.join(behaviour)}."
+        if behaviour
+        else ("What the agent does: no difference could be shown.")
+    )
     return f"{lead}. {said} {done}"
 
 

@@ -127,8 +127,10 @@ def pipeline() -> None:
         "With answers to", askable(), key="export_questions", bind="query-params", placeholder="none"
     )
     st.code(export_command(filters, data.store_root(), chosen), language=None, wrap_lines=True)
-    st.caption("DIR is a folder: it is written aside and moved into place, so a reader never sees half an export. "
-               "What looks like a key or a token leaves as [redacted].")  # fmt: skip
+    st.caption(
+        "DIR is a folder: it is written aside and moved into place, so a reader never sees half an export. "
+        "What looks like a key or a token leaves as [redacted]."
+    )
     if filters != Filters(run_ids=filters.run_ids):
         parts.warning("Tables are exported whole runs at a time: of the filters only the one on runs applies to them.")
     sizes = data.ask("table_sizes", filters)

@@ -37,9 +37,10 @@ def confusion(cells: pd.DataFrame, first: str, second: str) -> go.Figure:
         )
     )
     drawn.add_trace(
-        charts.targets([x for x, _ in at], [y for _, y in at], _points(cells), [_words(row) for row in records(cells)],
-                       size=18)
-    )  # fmt: skip
+        charts.targets(
+            [x for x, _ in at], [y for _, y in at], _points(cells), [_words(row) for row in records(cells)], size=18
+        )
+    )
     drawn.update_xaxes(showgrid=False, range=[-0.5, len(xs) - 0.5], **_ticks(cells, "first", xs))
     drawn.update_yaxes(showgrid=False, range=[-0.5, len(ys) - 0.5], **_ticks(cells, "second", ys))
     drawn.update_layout(showlegend=False)

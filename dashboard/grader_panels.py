@@ -75,8 +75,9 @@ def compared(row: dict[str, Any], filters: Filters) -> None:
         measured.listed("cell", "in the selected cell", "grader_disagreements", filters, **asked, **bounds, which="all")
         return
     which = choice("Rollouts", {each: f"Rollouts {title}" for each, title in _WHICH.items()}, "which")
-    measured.listed("disagree", f"{_WHICH[which]}, the widest gap first", "grader_disagreements", filters, **asked,
-                    which=which)  # fmt: skip
+    measured.listed(
+        "disagree", f"{_WHICH[which]}, the widest gap first", "grader_disagreements", filters, **asked, which=which
+    )
 
 
 def versions(filters: Filters) -> None:

@@ -106,10 +106,14 @@ def again(frame: pd.DataFrame) -> list[str]:
     """What grading the same rollouts again changed, one sentence a re-grade."""
     found = []
     for row in records(frame):
-        noise = "" if row["noise_share"] is None else (
-            f" One grading is off by {number(row['retest_sd'], 2)} (sd), "
-            f"{percent(row['noise_share'])} of the variance between attempts at a sample."
-        )  # fmt: skip
+        noise = (
+            ""
+            if row["noise_share"] is None
+            else (
+                f" One grading is off by {number(row['retest_sd'], 2)} (sd), "
+                f"{percent(row['noise_share'])} of the variance between attempts at a sample."
+            )
+        )
         found.append(
             f"{row['first_grader']} against {row['second_grader']}: {percent(row['share_changed'])} of "
             f"{plural(row['num_rollouts'], 'rollout')} got another score, {whole(row['num_flipped'])} another verdict; "

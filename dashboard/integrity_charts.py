@@ -100,10 +100,16 @@ def second(frame: pd.DataFrame) -> go.Figure:
         series = (("reward_change", "reward", charts.CANDIDATE), ("second_change", grader, _COLOURS[1]))
         for column, name, colour in series:
             charts.curve(
-                drawn, filled, x="step", y=column, name=f"{name}{ending}", colour=colour, dash=charts.DASHES[place % 4],
+                drawn,
+                filled,
+                x="step",
+                y=column,
+                name=f"{name}{ending}",
+                colour=colour,
+                dash=charts.DASHES[place % 4],
                 customdata=("run_id", "split", "step", "reading", "num_samples"),
                 hover="step %{x}: %{y:+.2f}<br>%{customdata.reading}, n = %{customdata.num_samples}",
-            )  # fmt: skip
+            )
     return drawn
 
 

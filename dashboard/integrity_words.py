@@ -201,8 +201,10 @@ def whatif(frame: pd.DataFrame) -> str:
         rows = records(own)
         where = "" if pd.isna(split) else f"{str(_SPLITS.get(str(split), split)).capitalize()}: "
         if len(rows) < 2:
-            said.append(f"{where}the reward would be {decimals(rows[0]['new_mean'], 3)} instead of "
-                        f"{decimals(rows[0]['stored_mean'], 3)}; there is one checkpoint.")  # fmt: skip
+            said.append(
+                f"{where}the reward would be {decimals(rows[0]['new_mean'], 3)} instead of "
+                f"{decimals(rows[0]['stored_mean'], 3)}; there is one checkpoint."
+            )
             continue
         new, old = (min(rows, key=lambda row: row[f"{name}_rank"] or len(rows)) for name in ("new", "stored"))
         order = f"the order agrees by τ = {number(new['kendall_tau'], 2)}" if new["kendall_tau"] is not None else ""

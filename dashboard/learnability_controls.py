@@ -107,16 +107,21 @@ def _whole(label: str, key: str, said: dict[str, Any], low: int, high: int, why:
 
 def _options() -> dict[str, Any]:
     graded = st.toggle(
-        "Count failures as graded", key="as_graded", bind="query-params",
+        "Count failures as graded",
+        key="as_graded",
+        bind="query-params",
         help="Rollouts that ended in an infrastructure or grader error; else they are left out: they do not show "
         "that a sample is hard.",
-    )  # fmt: skip
+    )
     threshold = st.number_input(
-        "An attempt passes from this reward on", value=None, key="threshold", bind="query-params",
+        "An attempt passes from this reward on",
+        value=None,
+        key="threshold",
+        bind="query-params",
         placeholder="as the source says",
         help="Without it: as the source or grader says, else rewards that are all 0 or 1. Graded rewards without a "
         "verdict have no passes until a threshold is given.",
-    )  # fmt: skip
+    )
     return {"threshold": threshold, "leave_out_failures": not graded}
 
 

@@ -59,9 +59,14 @@ def _grouped(filters: Filters, by: str) -> tuple[pd.DataFrame, str]:
 def bound() -> float | None:
     """From which reward on a sample counts as solved, where the reader says so."""
     given = st.number_input(
-        "Solved from a reward of", value=None, key="solved_from", bind="query-params", placeholder="passed", width=260,
+        "Solved from a reward of",
+        value=None,
+        key="solved_from",
+        bind="query-params",
+        placeholder="passed",
+        width=260,
         help="Without it, a sample is solved by an attempt that passed, or by a reward of 1 where all are 0 or 1.",
-    )  # fmt: skip
+    )
     return None if given is None else float(given)
 
 

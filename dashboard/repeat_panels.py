@@ -34,16 +34,29 @@ def figures(by_step: pd.DataFrame) -> None:
     tokens = f"≈ {words.whole(sums['wasted_tokens_estimate'])} tokens"
     parts.figures(
         [
-            parts.Figure(f"Exact repeats{all_runs}", words.percent(rate["num_exact_repeats"]),
-                         f"{words.whole(sums['num_exact_repeats'])} of {words.plural(sums['num_calls'], 'call')}"),
-            parts.Figure(f"Near repeats{all_runs}", words.percent(rate["num_near_repeats"]),
-                         words.whole(sums["num_near_repeats"])),
-            parts.Figure(f"Wasted calls{all_runs}", words.percent(wasted), words.whole(sums["num_wasted_calls"]),
-                         help="Same output, and nothing between could have changed it."),
-            parts.Figure(f"Wasted time{all_runs}", "–" if sums["wasted_latency_s"] is None
-                         else words.seconds(sums["wasted_latency_s"]), tokens),
+            parts.Figure(
+                f"Exact repeats{all_runs}",
+                words.percent(rate["num_exact_repeats"]),
+                f"{words.whole(sums['num_exact_repeats'])} of {words.plural(sums['num_calls'], 'call')}",
+            ),
+            parts.Figure(
+                f"Near repeats{all_runs}",
+                words.percent(rate["num_near_repeats"]),
+                words.whole(sums["num_near_repeats"]),
+            ),
+            parts.Figure(
+                f"Wasted calls{all_runs}",
+                words.percent(wasted),
+                words.whole(sums["num_wasted_calls"]),
+                help="Same output, and nothing between could have changed it.",
+            ),
+            parts.Figure(
+                f"Wasted time{all_runs}",
+                "–" if sums["wasted_latency_s"] is None else words.seconds(sums["wasted_latency_s"]),
+                tokens,
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 def over_steps(by_step: pd.DataFrame, looks: Looks, filters: Filters) -> None:
@@ -86,8 +99,16 @@ def patterns(filters: Filters, names: dict[str, str]) -> None:
         return
     st.subheader("Most repeated within rollouts", anchor=False)
     shown = found.assign(run=[names.get(each, each) for each in found["run_id"]])
-    order = ["example_arguments", "tool", "num_repeats", "num_exact_repeats", "num_wasted_calls", "num_rollouts",
-             "most_in_rollout", *(["run"] if found["run_id"].nunique() > 1 else [])]  # fmt: skip
+    order = [
+        "example_arguments",
+        "tool",
+        "num_repeats",
+        "num_exact_repeats",
+        "num_wasted_calls",
+        "num_rollouts",
+        "most_in_rollout",
+        *(["run"] if found["run_id"].nunique() > 1 else []),
+    ]
     row = tables.rows(shown[order], "patterns", alt="Patterns of repeated calls", columns=_PATTERN_COLUMNS)
     if row is None:
         st.caption("Select a row to list the rollouts that repeat it, the one that repeats it most first.")

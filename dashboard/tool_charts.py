@@ -53,9 +53,15 @@ def failure_figure(profile: pd.DataFrame, named: Sequence[str]) -> go.Figure:
 
 
 def share_figure(
-    frame: pd.DataFrame, labels: Sequence[str], title: str, *, value: str = "share", low: str = "ci_low",
-    high: str = "ci_high", count: str = "num_calls",
-) -> go.Figure:  # fmt: skip
+    frame: pd.DataFrame,
+    labels: Sequence[str],
+    title: str,
+    *,
+    value: str = "share",
+    low: str = "ci_low",
+    high: str = "ci_high",
+    count: str = "num_calls",
+) -> go.Figure:
     """Shares with their intervals, a row each, in the order given; at most `MAX_ROWS` of them."""
     rows = list(zip(labels, records(frame), strict=True))[:MAX_ROWS]
     drawn = charts.figure(title, "", height=max(240, 28 * len(rows) + 110))

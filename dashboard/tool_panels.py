@@ -72,24 +72,41 @@ def figures(profile: pd.DataFrame) -> None:
     parts.figures(
         [
             parts.Figure("Calls per turn", words.number(row["calls_per_turn"])),
-            parts.Figure("Rounds of calls per rollout", words.number(row["rounds_mean"]),
-                         None if pd.isna(row["rounds_ci_low"]) else rounds, help="95 % interval, clustered by sample"),
-            parts.Figure("Parallel calls", words.percent(row["parallel_call_share"]),
-                         f"{words.whole(row['num_parallel_calls'])} of {words.whole(row['num_calls'])}"),
-            parts.Figure("Failed calls", words.percent(failed),
-                         f"{words.whole(row['num_failed'])} of {words.whole(row['num_calls'])}"),
-            parts.Figure("Tool time saved by parallel calls", words.percent(saved),
-                         help="1 − critical path / time of all calls, over rollouts whose tool times are known"),
+            parts.Figure(
+                "Rounds of calls per rollout",
+                words.number(row["rounds_mean"]),
+                None if pd.isna(row["rounds_ci_low"]) else rounds,
+                help="95 % interval, clustered by sample",
+            ),
+            parts.Figure(
+                "Parallel calls",
+                words.percent(row["parallel_call_share"]),
+                f"{words.whole(row['num_parallel_calls'])} of {words.whole(row['num_calls'])}",
+            ),
+            parts.Figure(
+                "Failed calls",
+                words.percent(failed),
+                f"{words.whole(row['num_failed'])} of {words.whole(row['num_calls'])}",
+            ),
+            parts.Figure(
+                "Tool time saved by parallel calls",
+                words.percent(saved),
+                help="1 − critical path / time of all calls, over rollouts whose tool times are known",
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 def view(name: str, filters: Filters, by: str, apart: str | None) -> None:
     """The view that was chosen."""
     shown = {
-        "rule": _rule, "mix": _mix, "first": _first, "errors": _errors, "outputs": _outputs,
+        "rule": _rule,
+        "mix": _mix,
+        "first": _first,
+        "errors": _errors,
+        "outputs": _outputs,
         "destructive": _destructive,
-    }  # fmt: skip
+    }
     if name == "stable":
         _unstable(filters)
     else:
@@ -184,14 +201,27 @@ def _errors(filters: Filters, by: str, apart: str | None) -> None:
     points = parts.plot(figure, "after_errors_plot", after, select=True, alt="What the agent does after a failed call")
     for each in points[:1]:
         own = narrowed(filters, each)
-        listed("after", f"where “{each['what_follows']}” follows a failed call", "rollouts_after_error", own,
-               what_follows=each["what_follows"])  # fmt: skip
+        listed(
+            "after",
+            f"where “{each['what_follows']}” follows a failed call",
+            "rollouts_after_error",
+            own,
+            what_follows=each["what_follows"],
+        )
     parts.table(after, "after_errors", label="Table of what follows, and how often it recovers")
     parts.table(
-        lambda: _failed(filters, by, apart), "tool_errors", label="Table of failed calls",
-        on_row=lambda row: listed("failed", f"with failed calls of {row['tool']}", "rollouts_calling",
-                                  narrowed(filters, {**row, "tool": None}), tool=row["tool"], which="failed"),
-    )  # fmt: skip
+        lambda: _failed(filters, by, apart),
+        "tool_errors",
+        label="Table of failed calls",
+        on_row=lambda row: listed(
+            "failed",
+            f"with failed calls of {row['tool']}",
+            "rollouts_calling",
+            narrowed(filters, {**row, "tool": None}),
+            tool=row["tool"],
+            which="failed",
+        ),
+    )
 
 
 def _failed(filters: Filters, by: str, apart: str | None) -> pd.DataFrame:
@@ -206,10 +236,18 @@ def _outputs(filters: Filters, by: str, apart: str | None) -> None:
         return
     parts.verdict(tool_words.outputs(frame))
     parts.table(
-        frame, "tool_outputs", expanded=True, label="Table of outputs by tool",
-        on_row=lambda row: listed("outputs", f"that call {row['tool']}", "rollouts_calling",
-                                  narrowed(filters, {**row, "tool": None}), tool=row["tool"]),
-    )  # fmt: skip
+        frame,
+        "tool_outputs",
+        expanded=True,
+        label="Table of outputs by tool",
+        on_row=lambda row: listed(
+            "outputs",
+            f"that call {row['tool']}",
+            "rollouts_calling",
+            narrowed(filters, {**row, "tool": None}),
+            tool=row["tool"],
+        ),
+    )
 
 
 def _unstable(filters: Filters) -> None:
@@ -218,10 +256,12 @@ def _unstable(filters: Filters) -> None:
     calls = data.ask("unstable_calls", filters)
     parts.table(tools, "unstable_tools", label="Table of tools", expanded=True)
     parts.table(
-        calls.drop(columns=["arguments_hash", "num_total"]), "unstable_calls", label="Calls that differ most",
+        calls.drop(columns=["arguments_hash", "num_total"]),
+        "unstable_calls",
+        label="Calls that differ most",
         expanded=True,
         on_row=lambda row: rollouts_behind([row], "unstable", filters=filters.only(row["run_id"])),
-    )  # fmt: skip
+    )
 
 
 def _destructive(filters: Filters, by: str, apart: str | None) -> None:

@@ -28,9 +28,12 @@ def health_figure(series: pd.DataFrame, patterns: pd.DataFrame, step: int, colou
     panels = list(dict.fromkeys(series["panel"]))
     rows = ceil(len(panels) / COLUMNS)
     drawn = make_subplots(
-        rows, COLUMNS, subplot_titles=[charts.shown(_title(series, each)) for each in panels],
-        vertical_spacing=min(0.3 / rows, 0.3), horizontal_spacing=0.06,
-    )  # fmt: skip
+        rows,
+        COLUMNS,
+        subplot_titles=[charts.shown(_title(series, each)) for each in panels],
+        vertical_spacing=min(0.3 / rows, 0.3),
+        horizontal_spacing=0.06,
+    )
     drawn.update_layout(height=_PANEL * rows + 60, margin={"t": 54}, legend={"y": 1})
     drawn.update_annotations(font={"size": 12}, bgcolor="rgba(0,0,0,0)")
     most = max(charts.MAX_MARKS // max(series.groupby(["measure", "split"], dropna=False).ngroups, 1), 20)
@@ -84,9 +87,14 @@ def _lines(drawn: go.Figure, part: pd.DataFrame, colour: str, most: int, seen: s
         kept = thinned(rows, most)
         drawn.add_trace(
             go.Scatter(
-                x=kept["step"].to_numpy(float), y=kept["value"].to_numpy(float),
-                name=name, legendgroup=name, showlegend=name not in seen,
-                mode="lines+markers", connectgaps=False, cliponaxis=False,
+                x=kept["step"].to_numpy(float),
+                y=kept["value"].to_numpy(float),
+                name=name,
+                legendgroup=name,
+                showlegend=name not in seen,
+                mode="lines+markers",
+                connectgaps=False,
+                cliponaxis=False,
                 line={"color": ink, "width": 1.6, "dash": _DASHES.get(own or "train", "solid")},
                 marker={"color": ink, "size": 4 if len(kept) > 15 else 6},
                 unselected={"marker": {"opacity": 1}},
@@ -94,7 +102,7 @@ def _lines(drawn: go.Figure, part: pd.DataFrame, colour: str, most: int, seen: s
                 hovertemplate="step %{x}: %{y:.4~g}<br>%{customdata.told}<extra></extra>",
             ),
             **place,
-        )  # fmt: skip
+        )
         seen.add(name)
 
 

@@ -34,9 +34,16 @@ def cursor(series: pd.DataFrame) -> int:
     """The step the cursor stands on: the reader's, moved to the nearest with a value; else the last."""
     steps = sorted({int(each) for each in series["step"]})
     given = st.number_input(
-        "Step", value=None, min_value=0, step=1, key="at", bind="query-params", placeholder=str(steps[-1]), width=160,
+        "Step",
+        value=None,
+        min_value=0,
+        step=1,
+        key="at",
+        bind="query-params",
+        placeholder=str(steps[-1]),
+        width=160,
         help="The cursor through all panels. Clicking a point moves it too.",
-    )  # fmt: skip
+    )
     return steps[-1] if given is None else min(steps, key=lambda each: (abs(each - int(given)), each))
 
 
@@ -93,8 +100,14 @@ def every_run(filters: Filters, run_id: str) -> None:
         for own, part in found.groupby("run_id", sort=False):
             bad = part[part["verdict"] == "found"]
             judged = int((part["verdict"] != "cannot be said").sum())
-            rows.append({"run": names.get(str(own), str(own)), "bad patterns": len(bad), "patterns judged": judged,
-                         "which": ", ".join(bad["title"]) or "none"})  # fmt: skip
+            rows.append(
+                {
+                    "run": names.get(str(own), str(own)),
+                    "bad patterns": len(bad),
+                    "patterns judged": judged,
+                    "which": ", ".join(bad["title"]) or "none",
+                }
+            )
         shown = pd.DataFrame(rows, columns=["run", "bad patterns", "patterns judged", "which"])
         parts_frame = shown.sort_values("bad patterns", ascending=False, kind="stable")
         st.dataframe(parts_frame, hide_index=True, key="health_every_run")

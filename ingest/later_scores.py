@@ -65,7 +65,7 @@ def _whole(name: str, stored: str | None) -> str:
     """A view of the rows of a table that are of rollouts named here and were not joined from fragments."""
     columns = "run_id, rollout_id, source_id" + (", grader, grader_version, kind" if name == "scores" else "")
     # Names of columns are ours, files of the lake are quoted.
-    old = f"UNION ALL SELECT {columns} FROM {stored} WHERE source_id NOT IN (FROM replaced)" if stored else ""  # noqa: S608
-    new = f"SELECT {columns} FROM new_{name}"  # noqa: S608
+    old = f"UNION ALL SELECT {columns} FROM {stored} WHERE source_id NOT IN (FROM replaced)" if stored else ""  # noqa: S608 - as said above
+    new = f"SELECT {columns} FROM new_{name}"  # noqa: S608 - as said above
     is_wanted = "NOT starts_with(source_id, 'joined:') AND (run_id, rollout_id) IN (FROM named)"
     return f"CREATE VIEW whole_{name} AS FROM ({new} {old}) WHERE {is_wanted}"

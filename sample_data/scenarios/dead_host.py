@@ -42,10 +42,20 @@ def _rollouts(run: str, rng: Rng, *, is_planted: bool) -> Iterator[Line]:
                 luck = rng.random()
                 start = START + step * STEP_TIME + timedelta(seconds=float(rng.uniform(0, 120)))
                 line: Line = {
-                    "run": run, "sample_id": f"task-{sample:02}", "step": step, "split": "train", "attempt": attempt,
-                    "environment": NAME, "host": host, "status": "completed", "reward": reward, "passed": reward > 0,
-                    "advantage": reward - 0.5, "subset": "effective", "started_at": iso(start),
-                }  # fmt: skip
+                    "run": run,
+                    "sample_id": f"task-{sample:02}",
+                    "step": step,
+                    "split": "train",
+                    "attempt": attempt,
+                    "environment": NAME,
+                    "host": host,
+                    "status": "completed",
+                    "reward": reward,
+                    "passed": reward > 0,
+                    "advantage": reward - 0.5,
+                    "subset": "effective",
+                    "started_at": iso(start),
+                }
                 is_down = is_planted and host == PLANTED["host"] and 14 <= step <= 17
                 is_cut = seconds > 90.0 if is_planted else luck > 0.97
                 if is_down or luck < 0.01:

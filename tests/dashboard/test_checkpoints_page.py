@@ -20,10 +20,22 @@ from tests.dashboard.test_markup import EVIL
 from tests.stores import build_store, call, rollout, write_store
 
 CHOICE: dict[str, Any] = {
-    "split": "valid", "num_steps": 11, "num_steps_left_out": 0, "num_samples": 100, "num_samples_left_out": 0,
-    "is_common": True, "best_step": 40, "reward_mean": 0.6585, "optimism": 0.0101, "optimism_if_equal": 0.0216,
-    "reward_expected": 0.6484, "ci_low": 0.582, "ci_high": 0.707, "chance_best": 0.467, "reason": None,
-}  # fmt: skip
+    "split": "valid",
+    "num_steps": 11,
+    "num_steps_left_out": 0,
+    "num_samples": 100,
+    "num_samples_left_out": 0,
+    "is_common": True,
+    "best_step": 40,
+    "reward_mean": 0.6585,
+    "optimism": 0.0101,
+    "optimism_if_equal": 0.0216,
+    "reward_expected": 0.6484,
+    "ci_low": 0.582,
+    "ci_high": 0.707,
+    "chance_best": 0.467,
+    "reason": None,
+}
 NO_WARNINGS = pd.DataFrame(columns=["warning", "measure"])
 
 
@@ -31,13 +43,27 @@ def steps(*tied: int, best: int = 40, apart: Sequence[int] = (0,)) -> pd.DataFra
     every = sorted({best, *tied, *apart})
     rows = [
         {
-            "run_id": "r", "split": "valid", "step": each, "is_best": each == best, "is_tied": each in tied,
-            "reward_mean": 0.6, "reward_ci_low": 0.5, "reward_ci_high": 0.7, "delta_mean": -0.1, "delta_ci_low": -0.2,
-            "delta_ci_high": -0.05, "chance_best": 0.2, "tool_calls_mean": 4.0 + each, "latency_p95_s": None,
-            "p95_reason": None, "num_samples_scored": 100, "is_saved": None, "checkpoint_id": None,
+            "run_id": "r",
+            "split": "valid",
+            "step": each,
+            "is_best": each == best,
+            "is_tied": each in tied,
+            "reward_mean": 0.6,
+            "reward_ci_low": 0.5,
+            "reward_ci_high": 0.7,
+            "delta_mean": -0.1,
+            "delta_ci_low": -0.2,
+            "delta_ci_high": -0.05,
+            "chance_best": 0.2,
+            "tool_calls_mean": 4.0 + each,
+            "latency_p95_s": None,
+            "p95_reason": None,
+            "num_samples_scored": 100,
+            "is_saved": None,
+            "checkpoint_id": None,
         }
         for each in every
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
@@ -101,9 +127,18 @@ def test_how_samples_were_compared_is_a_caution() -> None:
 
 
 def warning(name: str, **values: Any) -> dict[str, Any]:
-    common = {"warning": name, "measure": "reward", "step": 50, "value": 0.6, "reference_step": 40,
-              "reference_value": 0.7, "difference": -0.1, "ci_low": -0.2, "ci_high": -0.05,
-              "num_samples": 30}  # fmt: skip
+    common = {
+        "warning": name,
+        "measure": "reward",
+        "step": 50,
+        "value": 0.6,
+        "reference_step": 40,
+        "reference_value": 0.7,
+        "difference": -0.1,
+        "ci_low": -0.2,
+        "ci_high": -0.05,
+        "num_samples": 30,
+    }
     return common | values
 
 
@@ -190,8 +225,9 @@ def test_figures_on_top() -> None:
 
 
 def test_the_plot_tells_standings_by_shape_and_hands_back_steps() -> None:
-    train = pd.DataFrame({"run_id": "r", "split": "train", "step": [0, 1], "reward_mean": [0.3, 0.4],
-                          "num_samples_scored": 8})  # fmt: skip
+    train = pd.DataFrame(
+        {"run_id": "r", "split": "train", "step": [0, 1], "reward_mean": [0.3, 0.4], "num_samples_scored": 8}
+    )
     saved = steps(25).assign(is_saved=[False, True, False], checkpoint_id=["", "<b>c</b>", ""])
     drawn = checkpoint_charts.reward_by_step(saved, CHOICE, train, "#0072B2")
     by_name = {trace.name: trace for trace in drawn.data if trace.name}
@@ -228,8 +264,11 @@ def said(app: AppTest) -> str:
 
 def test_the_page_gives_its_verdict_and_a_link_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rewards = {0: 0.2, 5: 0.6, 10: 0.58}
-    rows = [at(step, f"s{n}", mean + 0.01 * (n % 3 + step % 2), tool_calls=[call("t")], messages=[])
-            for step, mean in rewards.items() for n in range(24)]  # fmt: skip
+    rows = [
+        at(step, f"s{n}", mean + 0.01 * (n % 3 + step % 2), tool_calls=[call("t")], messages=[])
+        for step, mean in rewards.items()
+        for n in range(24)
+    ]
     rows += [at(0, f"s{n}", 0.5, run="other") for n in range(3)]
     write_store(tmp_path, [*rows, Row("checkpoints", {"step": 10, "checkpoint_id": EVIL}, run="job")])
     app = opened(tmp_path, monkeypatch)

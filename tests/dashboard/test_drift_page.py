@@ -115,11 +115,18 @@ def test_the_checkpoints_page_warns(store: Reading, monkeypatch: pytest.MonkeyPa
 def test_hostile_names_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBSERVATORY_STORE", str(tmp_path))
     rows = [
-        rollout(EVIL, sample_id=f"{split}{each}", split=split, environment=EVIL, messages=[],
-                tool_calls=[call(EVIL if split == "valid" else "t")], sample={"prompt_text": EVIL, "prompt_hash": "h"})
+        rollout(
+            EVIL,
+            sample_id=f"{split}{each}",
+            split=split,
+            environment=EVIL,
+            messages=[],
+            tool_calls=[call(EVIL if split == "valid" else "t")],
+            sample={"prompt_text": EVIL, "prompt_hash": "h"},
+        )
         for split in ("train", "valid")
         for each in range(12)
-    ]  # fmt: skip
+    ]
     write_store(tmp_path, rows)
     app = opened("drift")
     assert "12 of 12 samples of validation have a prompt" in texts(app)

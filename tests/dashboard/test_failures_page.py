@@ -85,8 +85,10 @@ def test_what_sources_do_not_tell_is_said(tmp_path: Path) -> None:
 
 
 def test_attrition_in_words(tmp_path: Path) -> None:
-    store = build_store(tmp_path, [*ten(), rollout(sample_id="x", step=0, split="train", status="infra_error",
-                                                   reward=0.0, subset="effective")])  # fmt: skip
+    store = build_store(
+        tmp_path,
+        [*ten(), rollout(sample_id="x", step=0, split="train", status="infra_error", reward=0.0, subset="effective")],
+    )
     frame, losses = attrition(store), attrition_losses(store)
     titles = titles_of(failure_rulebook(store))
     assert attrition_words.verdict(frame, losses, titles, "zava") == (
@@ -101,9 +103,19 @@ def test_attrition_in_words(tmp_path: Path) -> None:
 
 def test_the_slow_ones_are_named_only_where_it_can_be_shown() -> None:
     row = {
-        "run_id": "r", "split": "train", "lost_at": "finished", "reason": "cancelled", "num_lost": 30, "num_placed": 30,
-        "num_guessed": 4, "num_samples": 12, "slower": 0.93, "ci_low": 0.81, "ci_high": 1.0, "lost_median": 90.0,
-    }  # fmt: skip
+        "run_id": "r",
+        "split": "train",
+        "lost_at": "finished",
+        "reason": "cancelled",
+        "num_lost": 30,
+        "num_placed": 30,
+        "num_guessed": 4,
+        "num_samples": 12,
+        "slower": 0.93,
+        "ci_low": 0.81,
+        "ci_high": 1.0,
+        "lost_median": 90.0,
+    }
     latency = ROLLOUT_MEASURES["latency_s"]
     is_worse, said = attrition_words.slow(pd.DataFrame([row]), latency, {}, {"r": "zava"})
     assert is_worse

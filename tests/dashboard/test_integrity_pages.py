@@ -113,8 +113,17 @@ def shown(found: AppTest) -> str:
 
 def test_the_page_lists_five_to_read_with_their_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     about = [Row("runs", {"name": EVIL}, "r")]
-    evil = [rollout(sample_id=EVIL, reward=1.0, step=1, split="valid", messages=[], final_answer=EVIL, tool_calls=[
-        call("sh", f'{{"command": "rm tests/test_a.py {EVIL}"}}')])]  # fmt: skip
+    evil = [
+        rollout(
+            sample_id=EVIL,
+            reward=1.0,
+            step=1,
+            split="valid",
+            messages=[],
+            final_answer=EVIL,
+            tool_calls=[call("sh", f'{{"command": "rm tests/test_a.py {EVIL}"}}')],
+        )
+    ]
     store = build_store(tmp_path, [*hacked(0, 0.0), *hacked(1, 0.5), *evil], about)
     text = shown(page(monkeypatch, store.root, "reward_integrity"))
     assert "Tests or grading tampered with” rises from 0 %" in text.replace("\u00a0", " ")

@@ -21,9 +21,11 @@ from tests.stores import build_store, call, rollout
 
 ROLES = {"old_base": "old", "old_tuned": "old-ft", "new_base": "new", "new_tuned": "new-ft"}
 KINDS = {
-    "old": ("baseline", "m1", "m1", 0.1), "old-ft": ("evaluation", "m1", "ft:m1", 0.4),
-    "new": ("baseline", "m2", "m2", 0.2), "new-ft": ("evaluation", "m2", "ft:m2", 0.5),
-}  # fmt: skip
+    "old": ("baseline", "m1", "m1", 0.1),
+    "old-ft": ("evaluation", "m1", "ft:m1", 0.4),
+    "new": ("baseline", "m2", "m2", 0.2),
+    "new-ft": ("evaluation", "m2", "ft:m2", 0.5),
+}
 
 
 def of(run: str, sample: str, reward: float | None, calls: int = 2, **values: object):

@@ -71,9 +71,14 @@ def test_many_runs_get_one_sentence() -> None:
 
 def test_the_best_step_names_its_rivals() -> None:
     rows = {
-        "run_id": "r", "step": [9, 5, 0], "is_best": [True, False, False], "is_tied": [False, True, False],
-        "reward_mean": [0.8, 0.7, 0.1], "reward_ci_low": [0.7, 0.6, 0.0], "reward_ci_high": [0.9, 0.8, 0.2],
-    }  # fmt: skip
+        "run_id": "r",
+        "step": [9, 5, 0],
+        "is_best": [True, False, False],
+        "is_tied": [False, True, False],
+        "reward_mean": [0.8, 0.7, 0.1],
+        "reward_ci_low": [0.7, 0.6, 0.0],
+        "reward_ci_high": [0.9, 0.8, 0.2],
+    }
     assert curve_words.best(pd.DataFrame(rows), NAMES) == (
         "zava: best step 9, 0.800 [0.700, 0.900]; step 5 cannot be told apart from it. Chosen as the highest of these "
         "very numbers, its own reward is optimistic."
@@ -122,8 +127,16 @@ def test_behaviour_leaves_out_what_is_not_known() -> None:
 
 
 def summary(**values: Any) -> pd.DataFrame:
-    row = {"num_rollouts": 50, "num_missing": 0, "num_splits": 1, "num_steps": 1, "p25": 3.0, "p50": 4.0, "p75": 5.5,
-           "p95": 9.0}  # fmt: skip
+    row = {
+        "num_rollouts": 50,
+        "num_missing": 0,
+        "num_splits": 1,
+        "num_steps": 1,
+        "p25": 3.0,
+        "p50": 4.0,
+        "p75": 5.5,
+        "p95": 9.0,
+    }
     return pd.DataFrame([row | values])
 
 
@@ -190,10 +203,21 @@ def test_tools_in_one_sentence() -> None:
 
 def repeats(**values: Any) -> pd.DataFrame:
     row: dict[str, Any] = {
-        "run_id": "r", "split": "valid", "step": 1, "num_rollouts": 20, "num_rollouts_unknown": 0, "num_calls": 100,
-        "num_exact_repeats": 10, "num_same_output": 6, "num_different_output": 4, "num_unknown_output": 0,
-        "num_near_repeats": 3, "num_wasted_calls": 5, "wasted_tokens_estimate": 1200, "wasted_latency_s": 7.5,
-    }  # fmt: skip
+        "run_id": "r",
+        "split": "valid",
+        "step": 1,
+        "num_rollouts": 20,
+        "num_rollouts_unknown": 0,
+        "num_calls": 100,
+        "num_exact_repeats": 10,
+        "num_same_output": 6,
+        "num_different_output": 4,
+        "num_unknown_output": 0,
+        "num_near_repeats": 3,
+        "num_wasted_calls": 5,
+        "wasted_tokens_estimate": 1200,
+        "wasted_latency_s": 7.5,
+    }
     return pd.DataFrame([row | values])
 
 

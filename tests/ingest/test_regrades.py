@@ -12,10 +12,16 @@ from ingest.store import Store
 from queries.connection import open_store
 
 WHOLE = [
-    {"run": "zava", "rollout_id": "r1", "sample_id": "s1", "reward": 1.0, "split": "valid",
-     "scores": [{"grader": "answer", "value": 1.0, "kind": "reward", "grader_version": "1"}]},
+    {
+        "run": "zava",
+        "rollout_id": "r1",
+        "sample_id": "s1",
+        "reward": 1.0,
+        "split": "valid",
+        "scores": [{"grader": "answer", "value": 1.0, "kind": "reward", "grader_version": "1"}],
+    },
     {"run": "zava", "rollout_id": "r2", "sample_id": "s2", "reward": 0.0, "split": "valid", "scores": {"answer": 0.0}},
-]  # fmt: skip
+]
 AGAIN = [
     {"type": "score", "run": "zava", "rollout_id": "r1", "grader": "answer", "grader_version": "2", "value": 0.25},
     {"type": "score", "run": "zava", "rollout_id": "r1", "grader": "answer", "grader_version": "2", "value": 0.5},

@@ -60,8 +60,13 @@ def test_samples_that_moved_come_first(tmp_path: Path) -> None:
     store = build_store(tmp_path, single())
     frame = contract_moved_samples(store, **ARMS)
     assert frame[["move", "sample_id"]].values.tolist() == [
-        ["entered", "d"], ["left", "a"], ["left", "b"], ["left", "c"], ["stayed_in", "e"], ["stayed_out", "f"],
-    ]  # fmt: skip
+        ["entered", "d"],
+        ["left", "a"],
+        ["left", "b"],
+        ["left", "c"],
+        ["stayed_in", "e"],
+        ["stayed_out", "f"],
+    ]
     row = frame.iloc[0]
     assert (row["share_over_baseline"], row["share_over_candidate"], row["delta"]) == (0.0, 1.0, 1.0)
     assert (row["baseline_mean"], row["candidate_mean"], row["candidate_sample_id"]) == (5.0, 11.0, "d")

@@ -128,11 +128,18 @@ def test_groups_of_costs(tmp_path: Path) -> None:
 def attempts(solved: list[int], cost: float = 1.0, **values: Any) -> list[Rollout]:
     """Two attempts a sample, of which so many pass."""
     return [
-        rollout(sample_id=f"s{at:02}", cost_usd=cost, input_tokens=80, output_tokens=20, latency_s=36.0,
-                passed=attempt < num, **values)
+        rollout(
+            sample_id=f"s{at:02}",
+            cost_usd=cost,
+            input_tokens=80,
+            output_tokens=20,
+            latency_s=36.0,
+            passed=attempt < num,
+            **values,
+        )
         for at, num in enumerate(solved)
         for attempt in range(2)
-    ]  # fmt: skip
+    ]
 
 
 def test_cost_of_a_solved_sample(tmp_path: Path) -> None:

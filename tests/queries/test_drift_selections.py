@@ -25,10 +25,14 @@ def steps(run: str, split: str | None, *numbers: int | None, environment: str = 
 @pytest.fixture
 def store(tmp_path: Path) -> Reading:
     rows = [*steps("job", "train", *range(12)), *steps("job", "valid", 0, 5, 10), *steps("live", "production", None)]
-    return build_store(tmp_path, [*rows, *steps("other", None, None, environment="x")], [
-        Row("runs", {"name": "job", "kind": "training"}, run="job"),
-        Row("runs", {"name": "live", "kind": "production", "parent_run": "job"}, run="live"),
-    ])  # fmt: skip
+    return build_store(
+        tmp_path,
+        [*rows, *steps("other", None, None, environment="x")],
+        [
+            Row("runs", {"name": "job", "kind": "training"}, run="job"),
+            Row("runs", {"name": "live", "kind": "production", "parent_run": "job"}, run="live"),
+        ],
+    )
 
 
 def test_train_without_steps_is_what_came_since_the_last_validation_but_one(store: Reading) -> None:

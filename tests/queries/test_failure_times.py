@@ -69,11 +69,14 @@ def test_load_is_what_runs_when_a_rollout_begins(tmp_path: Path) -> None:
     times = [(0, 10, None), (1, 4, None), (2, 3, "infra_error"), (5, 6, None), (20, 21, None)]
     rows = [
         rollout(
-            sample_id=str(first), reward=1.0, status=status,
-            started_at=START + timedelta(seconds=first), ended_at=START + timedelta(seconds=last),
+            sample_id=str(first),
+            reward=1.0,
+            status=status,
+            started_at=START + timedelta(seconds=first),
+            ended_at=START + timedelta(seconds=last),
         )
         for first, last, status in times
-    ]  # fmt: skip
+    ]
     found = failures_in_flight(build_store(tmp_path, [*rows, rollout(sample_id="x")]))
     assert found[["in_flight_from", "num", "num_failed"]].values.tolist() == [[1, 2, 0], [2, 2, 0], [3, 1, 1]]
     assert found["share"].tolist() == [0.0, 0.0, 1.0]

@@ -64,8 +64,11 @@ def test_one_verdict_only_has_no_kappa_and_says_so(tmp_path: Path) -> None:
 
 def test_attempts_at_a_sample_are_drawn_together(tmp_path: Path) -> None:
     alone = grader_agreement(build_store(tmp_path / "a", table(20, 5, 10, 15))).iloc[0]
-    thrice = [judged(each.values["sample_id"], each.scores[0]["value"], each.scores[1]["value"])
-              for each in table(20, 5, 10, 15) for _ in range(3)]  # fmt: skip
+    thrice = [
+        judged(each.values["sample_id"], each.scores[0]["value"], each.scores[1]["value"])
+        for each in table(20, 5, 10, 15)
+        for _ in range(3)
+    ]
     row = grader_agreement(build_store(tmp_path / "b", thrice)).iloc[0]
     assert (row["num_rollouts"], row["num_samples"]) == (150, 50)
     assert row["kappa"] == pytest.approx(alone["kappa"])
@@ -181,19 +184,26 @@ def test_regrades_tell_noise_from_change(tmp_path: Path) -> None:
 
 
 def test_a_grader_that_repeats_itself_exactly_has_no_noise(tmp_path: Path) -> None:
-    rows = [rollout(sample_id=f"s{at // 2}", scores=[score("g", at % 2, "reward"), score("g#2", at % 2, "metric")])
-            for at in range(16)]  # fmt: skip
+    rows = [
+        rollout(sample_id=f"s{at // 2}", scores=[score("g", at % 2, "reward"), score("g#2", at % 2, "metric")])
+        for at in range(16)
+    ]
     row = regrades(build_store(tmp_path, rows)).iloc[0]
     assert row[["share_changed", "num_flipped", "change_mean", "retest_sd", "noise_share"]].tolist() == [0, 0, 0, 0, 0]
 
 
 def test_where_another_version_took_over(tmp_path: Path) -> None:
     rows = [
-        rollout(sample_id=sample, split="valid", step=step, reward=value,
-                scores=[score("g", value, "reward", grader_version=version)])
+        rollout(
+            sample_id=sample,
+            split="valid",
+            step=step,
+            reward=value,
+            scores=[score("g", value, "reward", grader_version=version)],
+        )
         for step, version, values in ((0, "1", (0.9, 0.9, 0.9)), (5, "1", (0.8, 0.6, 0.7)), (10, "2", (0.5, 0.4)))
         for sample, value in zip("abc", values, strict=False)
-    ]  # fmt: skip
+    ]
     store = build_store(tmp_path, rows)
     row = grader_version_changes(store).iloc[0]
     assert row[["earlier_version", "grader_version", "before_step", "first_step", "num_samples"]].tolist() == [
@@ -255,11 +265,15 @@ def reviewed(root: Path, said: list[tuple[str, str, str, str | None]]) -> Readin
 
 def test_labels_of_readers_make_a_rules_precision(tmp_path: Path) -> None:
     said: list[tuple[str, str, str, str | None]] = [
-        ("r0", "ann", "false_alarm", "echo"), ("r0", "ann", "real", "echo"),  # she thought again
-        ("r2", "ann", "real", "echo"), ("r4", "bob", "false_alarm", "echo"),
-        ("r6", "ann", "real", "echo"), ("r6", "bob", "false_alarm", "echo"),
-        ("r8", "ann", "real", "other"), ("r9", "ann", "right", None),
-    ]  # fmt: skip
+        ("r0", "ann", "false_alarm", "echo"),
+        ("r0", "ann", "real", "echo"),  # she thought again
+        ("r2", "ann", "real", "echo"),
+        ("r4", "bob", "false_alarm", "echo"),
+        ("r6", "ann", "real", "echo"),
+        ("r6", "bob", "false_alarm", "echo"),
+        ("r8", "ann", "real", "other"),
+        ("r9", "ann", "right", None),
+    ]
     store = reviewed(tmp_path, said)
     found = rule_precision(store).set_index("rule")
     counts = ["num_judged", "num_real", "num_false_alarm", "num_conflicting", "num_reviewers", "num_rollouts"]

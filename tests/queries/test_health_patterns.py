@@ -136,7 +136,7 @@ def rewards(valid: Any, train: Any = RISING, **more: Any) -> list[Any]:
         rows += [
             rollout(sample_id=f"v{n}", step=step, split="valid", reward=each, **more) for n, each in enumerate(draws)
         ]
-    return rows  # fmt: skip
+    return rows
 
 
 def test_train_reward_up_while_validation_is_flat(tmp_path: Path) -> None:
@@ -157,8 +157,11 @@ def test_validation_that_rises_too_is_fine(tmp_path: Path) -> None:
 def test_a_wide_interval_is_no_flat_validation(tmp_path: Path) -> None:
     rows = [each for each in rewards(valid=0.0) if each.values["split"] == "train"]
     rng = np.random.default_rng(4)
-    rows += [rollout(sample_id=f"v{n}", step=step, split="valid", reward=float(rng.normal(0.5, 0.5)))
-             for step in (0, 29) for n in range(5)]  # fmt: skip
+    rows += [
+        rollout(sample_id=f"v{n}", step=step, split="valid", reward=float(rng.normal(0.5, 0.5)))
+        for step in (0, 29)
+        for n in range(5)
+    ]
     row = verdicts(build_store(tmp_path, rows)).loc["flat_validation"]
     assert row["verdict"] == "cannot be said"
     assert row["reason"] == "its interval holds both no rise and half of the train batch's"
@@ -183,8 +186,16 @@ def test_a_new_grader_makes_rewards_incomparable(tmp_path: Path) -> None:
     rows = []
     for step in range(30):
         old = step < 15
-        rows += [rollout(sample_id=f"{n}", step=step, split="train", reward=(0.8 if old else 0.3) + n / 100,
-                         grader_version="1" if old else "2") for n in range(4)]  # fmt: skip
+        rows += [
+            rollout(
+                sample_id=f"{n}",
+                step=step,
+                split="train",
+                reward=(0.8 if old else 0.3) + n / 100,
+                grader_version="1" if old else "2",
+            )
+            for n in range(4)
+        ]
     frame = verdicts(build_store(tmp_path, rows))
     assert frame.loc["reward_collapse", ["verdict", "reason"]].tolist() == [
         "cannot be said",

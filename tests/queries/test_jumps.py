@@ -35,12 +35,16 @@ def stored(levels: list[float], before: dict[str, Any], after: dict[str, Any], a
     rng = np.random.default_rng(3)
     return [
         rollout(
-            sample_id=f"s{each}", split="valid", step=step, reward=level + each / 40 + float(rng.normal(0, 0.05)),
-            rollout_id=f"r{step}-{each}", **{"status": "completed", **(before if step < at else after)},
+            sample_id=f"s{each}",
+            split="valid",
+            step=step,
+            reward=level + each / 40 + float(rng.normal(0, 0.05)),
+            rollout_id=f"r{step}-{each}",
+            **{"status": "completed", **(before if step < at else after)},
         )
         for step, level in enumerate(levels)
         for each in range(20)
-    ]  # fmt: skip
+    ]
 
 
 STEP = [0.5] * 4 + [0.2] * 4

@@ -55,9 +55,10 @@ def test_arms_are_compared_alike(store: Reading) -> None:
     names = ["measure", "part", "num_paired", "delta_mean", "moves", "total_delta", "cancelled", "is_cancelling"]
     order = ["measure", "part"]
     pd.testing.assert_frame_equal(
-        frame[names].sort_values(order, ignore_index=True), same[names].sort_values(order, ignore_index=True),
+        frame[names].sort_values(order, ignore_index=True),
+        same[names].sort_values(order, ignore_index=True),
         check_dtype=False,
-    )  # fmt: skip
+    )
     assert compare_opposite(store, baseline="r@0", candidate="r@5", environments=("up",)).empty
 
 

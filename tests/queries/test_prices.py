@@ -40,10 +40,16 @@ usd_per_hour = 3.6
 @pytest.fixture
 def store(tmp_path: Path) -> Reading:
     rows = [
-        rollout(sample_id="a", model="big-1", environment="box", messages=[], tool_calls=[call("search"), call("ls")],
-                scores=[{"grader": "judge", "value": 1.0, "kind": "reward"}]),
+        rollout(
+            sample_id="a",
+            model="big-1",
+            environment="box",
+            messages=[],
+            tool_calls=[call("search"), call("ls")],
+            scores=[{"grader": "judge", "value": 1.0, "kind": "reward"}],
+        ),
         rollout(sample_id="b"),
-    ]  # fmt: skip
+    ]
     return build_store(tmp_path, rows, [Row("runs", {"model": "small"}, "r")])
 
 

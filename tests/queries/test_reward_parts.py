@@ -72,8 +72,13 @@ def test_a_gate_is_found_and_takes_all(tmp_path: Path) -> None:
     gates = reward_gates(store).set_index("grader")
     row = gates.loc["r/answer"]
     assert row[["is_gate", "bound", "num_below", "num_held", "num_above", "num_above_low"]].tolist() == [
-        True, 1.0, 24, 24, 16, 0,
-    ]  # fmt: skip
+        True,
+        1.0,
+        24,
+        24,
+        16,
+        0,
+    ]
     assert row["chance"] == pytest.approx(0.6**24)
     assert not gates.loc["r/style", "is_gate"]
     frame = reward_waterfall(store)
@@ -118,8 +123,13 @@ def test_other_weights_change_the_best(tmp_path: Path) -> None:
 
 
 def test_a_gate_of_the_readers_own_and_missing_parts(tmp_path: Path) -> None:
-    rows = [graded("a", 0.4, 1.0), graded("b", 0.8, 1.0), rollout(sample_id="c", reward=1.0, split="valid", scores=[
-        {"grader": "r/answer", "value": 1.0, "kind": "subscore"}])]  # fmt: skip
+    rows = [
+        graded("a", 0.4, 1.0),
+        graded("b", 0.8, 1.0),
+        rollout(
+            sample_id="c", reward=1.0, split="valid", scores=[{"grader": "r/answer", "value": 1.0, "kind": "subscore"}]
+        ),
+    ]
     store = build_store(tmp_path, rows)
     row = reward_whatif(store, weights=("answer=1", "style=1"), gates=("answer>=0.5",)).iloc[0]
     assert row[["new_mean", "num_samples", "num_rollouts", "num_missing"]].tolist() == pytest.approx([0.9, 2, 2, 1])

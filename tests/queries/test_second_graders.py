@@ -32,8 +32,13 @@ def test_a_reward_that_leaves_its_grader_behind_parts_from_it(tmp_path: Path) ->
     assert frame["reading"].tolist() == ["together", "together", "the reward rises more", "the reward rises more"]
     assert set(frame["first_parting_step"]) == {2}
     last = frame.iloc[3]
-    rewards = np.array([each / 10 + rise + (each % 2 - 0.5) * step / 100
-                        for step, rise in enumerate((0.0, 0.0, 0.5, 0.8)) for each in range(10)])  # fmt: skip
+    rewards = np.array(
+        [
+            each / 10 + rise + (each % 2 - 0.5) * step / 100
+            for step, rise in enumerate((0.0, 0.0, 0.5, 0.8))
+            for each in range(10)
+        ]
+    )
     changes = np.array([0.8 + (each % 2 - 0.5) * 0.03 for each in range(10)]) / rewards.std(ddof=1)
     assert last["gap"] == pytest.approx(changes.mean())
     half = stats.t.ppf(1 - 0.05 / 3 / 2, 9) * changes.std(ddof=1) / 10**0.5

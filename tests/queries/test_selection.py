@@ -129,13 +129,17 @@ def test_many_samples_are_drawn_from_the_normal_limit(monkeypatch: pytest.Monkey
     monkeypatch.setattr(selection, "MAX_RESAMPLED", 10_000)
     drawn = choose(rewards, seed=1)
     assert (limit.expected.interval.method, drawn.expected.interval.method) == (
-        "basic bootstrap, normal limit", "basic bootstrap",
-    )  # fmt: skip
+        "basic bootstrap, normal limit",
+        "basic bootstrap",
+    )
     error = float(rewards[:, drawn.best].std()) / np.sqrt(3_000)
     assert limit.optimism == pytest.approx(drawn.optimism, abs=0.1 * error)
     assert limit.chances == pytest.approx(drawn.chances, abs=0.05)
-    for mine, theirs in zip((limit.expected.interval.low, limit.expected.interval.high),
-                            (drawn.expected.interval.low, drawn.expected.interval.high), strict=True):  # fmt: skip
+    for mine, theirs in zip(
+        (limit.expected.interval.low, limit.expected.interval.high),
+        (drawn.expected.interval.low, drawn.expected.interval.high),
+        strict=True,
+    ):
         assert mine == pytest.approx(theirs, abs=0.25 * error)
 
 
@@ -178,10 +182,15 @@ def test_optimism_of_equal_steps_is_that_of_the_largest_of_normals() -> None:
 @pytest.mark.parametrize(
     ("num", "steps", "alike", "rise", "is_binary"),
     [
-        (100, 11, 0.5, 0.0, False), (100, 11, 0.5, 0.3, False), (100, 11, 0.8, 0.3, False), (30, 4, 0.5, 0.3, False),
-        (100, 11, 0.5, 0.0, True), (30, 11, 0.5, 0.0, True), (10, 4, 0.5, 0.3, False),
+        (100, 11, 0.5, 0.0, False),
+        (100, 11, 0.5, 0.3, False),
+        (100, 11, 0.8, 0.3, False),
+        (30, 4, 0.5, 0.3, False),
+        (100, 11, 0.5, 0.0, True),
+        (30, 11, 0.5, 0.0, True),
+        (10, 4, 0.5, 0.3, False),
     ],
-)  # fmt: skip
+)
 def test_intervals_cover_what_the_chosen_step_is_worth(
     num: int, steps: int, alike: float, rise: float, *, is_binary: bool
 ) -> None:

@@ -135,10 +135,15 @@ def test_the_rate_counts_samples_and_the_reward_is_compared_within_them(tmp_path
         return rollout(sample_id=sample, messages=[], tool_calls=calls, **facts)
 
     rows = [
-        attempt("a", 0.8, "test"), attempt("a", 0.6, "test"), attempt("a", 0.5, "edit"),
-        attempt("b", 1.0, "test"), attempt("b", 0.4), attempt("c", 0.0, "edit"), attempt("d", 1.0, status="truncated"),
+        attempt("a", 0.8, "test"),
+        attempt("a", 0.6, "test"),
+        attempt("a", 0.5, "edit"),
+        attempt("b", 1.0, "test"),
+        attempt("b", 0.4),
+        attempt("c", 0.0, "edit"),
+        attempt("d", 1.0, status="truncated"),
         attempt("c", 1.0, "test", step=2),
-    ]  # fmt: skip
+    ]
     store = build_store(tmp_path, rows)
     first, second = (row for _, row in sequence_rule(store, rule="test before answer", by="step").iterrows())
     assert (first["num_kept"], first["num_broken"], first["num_not_applicable"], first["num_samples"]) == (3, 3, 1, 3)

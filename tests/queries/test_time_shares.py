@@ -27,9 +27,15 @@ def test_parts_and_the_rest_are_the_whole(tmp_path: Path) -> None:
     # 10 s: model 4, tools max(2, 1) = 2 on the clock (3 in total), queue 1, grading .5, set-up .5; the rest is 2.
     calls = [call("a", latency_s=2.0), call("b", latency_s=1.0)]
     first = rollout(
-        sample_id="a", latency_s=10.0, model_latency_s=4.0, queue_latency_s=1.0, grading_latency_s=0.5,
-        metadata=json.dumps({"timing": {"setup": {"duration": 0.5}}}), messages=[], tool_calls=calls,
-    )  # fmt: skip
+        sample_id="a",
+        latency_s=10.0,
+        model_latency_s=4.0,
+        queue_latency_s=1.0,
+        grading_latency_s=0.5,
+        metadata=json.dumps({"timing": {"setup": {"duration": 0.5}}}),
+        messages=[],
+        tool_calls=calls,
+    )
     # 30 s: model 6, no call, nothing else is known: 24 s are not accounted for.
     second = rollout(sample_id="b", latency_s=30.0, model_latency_s=6.0, messages=[], tool_calls=[])
     frame = parts(build_store(tmp_path, [first, second, rollout(sample_id="c", model_latency_s=7.0)]))
@@ -41,8 +47,14 @@ def test_parts_and_the_rest_are_the_whole(tmp_path: Path) -> None:
     assert frame["seconds_mean"].dropna().to_dict() == pytest.approx(expected)
     assert frame["share"].dropna().to_dict() == pytest.approx({name: each / 20 for name, each in expected.items()})
     assert frame["num_missing"].to_dict() == {
-        "model": 0, "tools": 0, "user": 2, "queue": 1, "setup": 1, "grading": 1, "rest": 0,
-    }  # fmt: skip
+        "model": 0,
+        "tools": 0,
+        "user": 2,
+        "queue": 1,
+        "setup": 1,
+        "grading": 1,
+        "rest": 0,
+    }
     assert frame.loc["user", "reason"] == "no rollout waits for a simulated user whose seconds are known"
     assert frame["reason"].isna().sum() == 6
     assert set(frame["overlap_mean_s"]) == {0.0}

@@ -105,9 +105,14 @@ def test_kinds_of_errors(tmp_path: Path) -> None:
         return call("t", output_text=text, **{**FAILED, "error_kind": None, **values})
 
     calls = [
-        failing("Unknown tool: t"), failing("x", error_kind="InvalidArguments"), call("t", "{no json", **FAILED),
-        failing("Timed out after 30 s"), failing("exit 1"), call("t", **REFUSED), call("t"),
-    ]  # fmt: skip
+        failing("Unknown tool: t"),
+        failing("x", error_kind="InvalidArguments"),
+        call("t", "{no json", **FAILED),
+        failing("Timed out after 30 s"),
+        failing("exit 1"),
+        call("t", **REFUSED),
+        call("t"),
+    ]
     frame = tool_errors(build_store(tmp_path, [talk("a", *calls)]))
     kinds = frame.groupby("kind")["num_errors"].sum().to_dict()
     assert kinds == {"unknown_tool": 1, "invalid_arguments": 2, "timeout": 1, "other": 1, "not_executed": 1}
@@ -119,9 +124,9 @@ def test_tools_that_were_made_up(tmp_path: Path) -> None:
     rows = [
         talk("a", call("ok"), call("never", **FAILED), call("never", **FAILED)),
         rollout("q", sample_id="b", messages=[], tool_calls=[call("ok"), call("else")]),
-        Row("runs", {"name": "q", "precedence": 1, "config": '{"tools": [{"name": "ok"}, "plain"]}'}, run="q"),
     ]
-    frame = unknown_tools(build_store(tmp_path, rows[:2], rows[2:]))  # type: ignore[arg-type]
+    about = Row("runs", {"name": "q", "precedence": 1, "config": '{"tools": [{"name": "ok"}, "plain"]}'}, run="q")
+    frame = unknown_tools(build_store(tmp_path, rows, [about]))
     found = [[None if pd.isna(each) else each for each in row] for row in frame.drop(columns="run_id").values.tolist()]
     assert sorted(found, key=str) == [["else", 1, 0, 1, False], ["never", 2, 2, 1, None]]
 
@@ -141,8 +146,12 @@ def test_what_follows_an_error(tmp_path: Path) -> None:
     counts = frame["num_errors"].to_dict()
     assert counts == {"same call": 1, "changed arguments": 1, "another tool": 1, "answers": 1, "gives up": 1}
     assert frame["num_recovered_next"].to_dict() == {
-        "same call": 1, "changed arguments": 0, "another tool": 1, "answers": 0, "gives up": 0,
-    }  # fmt: skip
+        "same call": 1,
+        "changed arguments": 0,
+        "another tool": 1,
+        "answers": 0,
+        "gives up": 0,
+    }
     assert frame.loc["same call", "recovered_later_rate"] == 1.0
     assert frame["num_recovered_later"].sum() == 1
     assert set(frame["num_all_errors"]) == {5}

@@ -75,14 +75,19 @@ def steps_of(slow: set[str], seed: int = 1) -> list[Rollout]:
     generator = np.random.default_rng(seed)
     return [
         rollout(
-            sample_id=name, step=step, split="train", messages=[], latency_s=float(took) + 60 * (name in slow),
-            tool_calls=[call("crawl" if name in slow else "look")], host=f"h{number % 3}",
+            sample_id=name,
+            step=step,
+            split="train",
+            messages=[],
+            latency_s=float(took) + 60 * (name in slow),
+            tool_calls=[call("crawl" if name in slow else "look")],
+            host=f"h{number % 3}",
         )
         for step in range(10)
         for number in range(30)
         for name in (f"s{number:02}",)
         for took in generator.uniform(10, 20, 2)
-    ]  # fmt: skip
+    ]
 
 
 def test_a_planted_straggler_is_found(tmp_path: Path) -> None:
